@@ -1,0 +1,341 @@
+/* backends/backend.h - the contract between the engine and what computes for it
+ *
+ * A backend offers one or more devices. A device names its memory (buffer types), makes buffers,
+ * compiles a list of tensors with operations (a plan) and computes it. The engine knows backends
+ * by this header alone; the constructors (backends/cpu/cpu.h) are called by app/ only.
+ *
+ * Thread: every call that takes a device, buffer or plan is made by one thread at a time, the
+ *   engine thread, unless its comment says otherwise. A backend may use threads of its own inside
+ *   a call.
+ * Units:  sizes and strides in bytes, extents in elements. Extent 0 is the fastest dimension.
+ * Errors: KvasirStatus; the engine turns it into a GError and adds operation and tensor.
+ *
+ * The file is plain C that is also C++, so that a CUDA module can include it: no GLib, no
+ * restrict, no array designated initializers.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define KVASIR_BEGIN_DECLS                                                                         \
+  extern "C"                                                                                       \
+  {
+#define KVASIR_END_DECLS }
+#else
+#define KVASIR_BEGIN_DECLS
+#define KVASIR_END_DECLS
+#endif
+
+KVASIR_BEGIN_DECLS
+
+/* Raised whenever a struct or vtable below changes; a loaded module with another one is refused. */
+#define KVASIR_BACKEND_ABI 1
+
+#define KVASIR_MAX_DIMS 4
+#define KVASIR_MAX_SRC 6
+#define KVASIR_MAX_PARAMS 16
+#define KVASIR_MAX_NAME 64
+
+/* Tensor element types; the values are those of the GGUF file format. */
+typedef enum
+{
+  KVASIR_TYPE_F32 = 0,
+  KVASIR_TYPE_F16 = 1,
+  KVASIR_TYPE_Q4_0 = 2,
+  KVASIR_TYPE_Q4_1 = 3,
+  KVASIR_TYPE_Q5_0 = 6,
+  KVASIR_TYPE_Q5_1 = 7,
+  KVASIR_TYPE_Q8_0 = 8,
+  KVASIR_TYPE_Q8_1 = 9,
+  KVASIR_TYPE_Q2_K = 10,
+  KVASIR_TYPE_Q3_K = 11,
+  KVASIR_TYPE_Q4_K = 12,
+  KVASIR_TYPE_Q5_K = 13,
+  KVASIR_TYPE_Q6_K = 14,
+  KVASIR_TYPE_Q8_K = 15,
+  KVASIR_TYPE_IQ2_XXS = 16,
+  KVASIR_TYPE_IQ2_XS = 17,
+  KVASIR_TYPE_IQ3_XXS = 18,
+  KVASIR_TYPE_IQ1_S = 19,
+  KVASIR_TYPE_IQ4_NL = 20,
+  KVASIR_TYPE_IQ3_S = 21,
+  KVASIR_TYPE_IQ2_S = 22,
+  KVASIR_TYPE_IQ4_XS = 23,
+  KVASIR_TYPE_I8 = 24,
+  KVASIR_TYPE_I16 = 25,
+  KVASIR_TYPE_I32 = 26,
+  KVASIR_TYPE_I64 = 27,
+  KVASIR_TYPE_F64 = 28,
+  KVASIR_TYPE_IQ1_M = 29,
+  KVASIR_TYPE_BF16 = 30,
+  KVASIR_TYPE_TQ1_0 = 34,
+  KVASIR_TYPE_TQ2_0 = 35,
+  KVASIR_TYPE_MXFP4 = 39,
+  KVASIR_TYPE_NVFP4 = 40,
+  KVASIR_TYPE_Q1_0 = 41,
+  KVASIR_TYPE_Q2_0 = 42,
+  KVASIR_N_TYPES = 43
+} KvasirType;
+
+/* Any thread, pure. An id outside the table or removed from the format: name NULL, sizes 0. */
+const char *kvasir_type_get_name (int type);
+/* Elements in one block; 1 for plain types. */
+int64_t kvasir_type_get_block_len (int type);
+/* Bytes of one block. */
+size_t kvasir_type_get_block_bytes (int type);
+/* Bytes of a row of @n_elements, which must be a multiple of the block length. */
+size_t kvasir_type_get_row_bytes (int type, int64_t n_elements);
+
+typedef enum
+{
+  KVASIR_STATUS_OK = 0,
+  KVASIR_STATUS_ABORTED, /* the abort flag was seen between two phases */
+  KVASIR_STATUS_NO_MEMORY,
+  KVASIR_STATUS_UNSUPPORTED, /* supports_op() would have said no */
+  KVASIR_STATUS_DEVICE_LOST, /* nothing on this device can be used any more */
+  KVASIR_STATUS_FAILED
+} KvasirStatus;
+
+const char *kvasir_status_get_text (KvasirStatus status);
+
+/* Operations. dst is the tensor that carries the op; s0 ... are its sources. Unless said
+ * otherwise inputs and dst are F32 with nb[0] = 4, and rows may be strided. */
+typedef enum
+{
+  KVASIR_OP_NONE = 0, /* a leaf: weight, input or cache */
+  KVASIR_OP_VIEW,     /* same bytes as s0 at view_offset, other ne/nb; computes nothing */
+  KVASIR_OP_GET_ROWS, /* dst[ne0, n] = dequantised rows of s0[ne0, rows] named by s1 I32 [n] */
+  KVASIR_OP_RMS_NORM, /* dst = s0 / sqrt (mean over ne0 of s0^2 + eps), times s1 [ne0] if given */
+  KVASIR_OP_MUL_MAT, /* dst[rows, n] = s0[k, rows] (any type) . s1[k, n], plus s2 [rows] if given */
+  KVASIR_OP_ADD,     /* dst = s0 + s1; s1 is repeated along extents where it has 1 */
+  KVASIR_OP_MUL,     /* dst = s0 * s1; as ADD */
+  KVASIR_OP_SCALE,   /* dst = s0 * scale + bias */
+  KVASIR_OP_UNARY,   /* dst = f (s0) */
+  KVASIR_OP_GLU,     /* dst = f (s0) * s1; s0 gate, s1 up */
+  KVASIR_OP_ROPE,    /* dst = s0 [d, heads, n] turned by position s1 I32 [n]; s2 optional [n_rot/2]
+                        frequency factors */
+  KVASIR_OP_SET_ROWS,  /* row i of s0 [ne0, n] goes, converted, to row s1[i] (I64 [n]) of s2; dst is
+                          a view of s2. s2 is of any cache type */
+  KVASIR_OP_ATTENTION, /* s0 q [dk, heads, n], s1 K cache [dk * kv_heads, cells], s2 V cache
+                          [dv * kv_heads, cells], s3 mask, s4 sinks [heads] or NULL;
+                          dst [dv * heads, n]. Only cells below the step's n_kv are read */
+  KVASIR_OP_ROPE_SHIFT, /* in place on s0, a K cache [d * kv_heads, cells] of any cache type: row c
+                           is turned by s1[c] positions (I32 [cells]); rows with 0 are not touched;
+                           s2 optional frequency factors; dst is a view of s0 */
+  KVASIR_OP_CPY,        /* dst = s0 converted to dst's type, same shape */
+  KVASIR_N_OPS
+} KvasirOp;
+
+const char *kvasir_op_get_name (KvasirOp op);
+
+typedef enum
+{
+  KVASIR_UNARY_SILU,
+  KVASIR_UNARY_GELU, /* the tanh form */
+  KVASIR_UNARY_RELU,
+  KVASIR_UNARY_SIGMOID,
+  KVASIR_UNARY_TANH
+} KvasirUnary;
+
+/* Rotary position embedding, formats.md 5.1. Pair i of n_rot / 2 has
+ *   theta_i = pos * freq_base^(-2 i / n_rot) / factor_i
+ * and yarn mixes theta and freq_scale * theta by the ramp between beta_fast and beta_slow. */
+typedef struct
+{
+  int32_t n_rot;
+  int32_t neox;       /* 0: pairs (2i, 2i+1); 1: pairs (i, i + n_rot / 2) */
+  int32_t n_ctx_orig; /* yarn's original context */
+  float freq_base;
+  float freq_scale;  /* 1 / factor for linear and yarn */
+  float ext_factor;  /* 0: no yarn mix */
+  float attn_factor; /* times 1 + 0.1 ln (1 / freq_scale) where ext_factor is not 0 */
+  float beta_fast;
+  float beta_slow;
+} KvasirRopeParams;
+
+typedef struct
+{
+  int32_t head_dim_k;
+  int32_t head_dim_v;
+  int32_t n_heads;
+  int32_t n_kv_heads;
+  float scale;
+  float softcap;  /* 0: none; else softcap * tanh (score / softcap), before the mask */
+  float max_bias; /* 0: no ALiBi */
+} KvasirAttentionParams;
+
+/* The attention mask is bits, never floats: tensor I64 [n_cells / 64, n_tokens]; bit c % 64 of word
+ * c / 64 of row t is 1 where token t may read cell c. A word of 0 closes 64 cells at once, all ones
+ * opens them, so that kernels skip or hurry without looking at single cells. Bits at or above the
+ * step's n_kv are 0. A row without any open cell gives zeros.
+ * For ALiBi the distance |position of the cell - position of the token| is needed: s5 then is an
+ * I32 [cells + n_tokens] vector, the cells' positions first. */
+
+/* What an extent is bound to. The engine sets ne[] of bound extents before each compute; strides
+ * are those of the worst case and never change. */
+typedef enum
+{
+  KVASIR_DYN_NONE = 0,
+  KVASIR_DYN_TOKENS,
+  KVASIR_DYN_OUTPUTS
+} KvasirDyn;
+
+typedef struct KvasirDevice KvasirDevice;
+typedef struct KvasirBufferType KvasirBufferType;
+typedef struct KvasirBuffer KvasirBuffer;
+typedef struct KvasirPlan KvasirPlan;
+typedef struct KvasirFence KvasirFence;
+typedef struct KvasirTensor KvasirTensor;
+
+struct KvasirTensor
+{
+  KvasirType type;
+  KvasirOp op;
+  int64_t ne[KVASIR_MAX_DIMS];  /* extents, unused ones 1 */
+  size_t nb[KVASIR_MAX_DIMS];   /* strides in bytes; nb[0] is the block size */
+  uint8_t dyn[KVASIR_MAX_DIMS]; /* KvasirDyn of each extent */
+  KvasirTensor *src[KVASIR_MAX_SRC];
+  union
+  {
+    int32_t i[KVASIR_MAX_PARAMS];
+    float f[KVASIR_MAX_PARAMS];
+    KvasirRopeParams rope;           /* ROPE, ROPE_SHIFT */
+    KvasirAttentionParams attention; /* ATTENTION */
+    struct
+    {
+      float eps;
+    } norm; /* RMS_NORM */
+    struct
+    {
+      float scale, bias;
+    } scale; /* SCALE */
+    struct
+    {
+      int32_t kind;
+    } unary; /* UNARY, GLU: KvasirUnary */
+  } params;
+  KvasirTensor *view_src; /* root owner of the bytes, NULL if this is one */
+  size_t view_offset;
+  KvasirBuffer *buffer; /* NULL until placed */
+  void *data;           /* address inside the buffer; for host buffers readable by the CPU */
+  char name[KVASIR_MAX_NAME];
+};
+
+/* Extents of one compute call. */
+typedef struct
+{
+  int32_t n_tokens;
+  int32_t n_outputs;
+  int32_t n_kv;          /* cells that attention reads, a multiple of 64 */
+  const int *abort_flag; /* may be NULL; read atomically between phases, non-zero stops */
+} KvasirStep;
+
+/* ---- buffers ---------------------------------------------------------------------------- */
+
+struct KvasirBufferType
+{
+  const char *name; /* "CPU", "CPU_Mapped", "CUDA0", "CUDA_Host" */
+  KvasirDevice *device;
+  size_t alignment; /* of tensors inside, a power of two */
+  size_t max_bytes; /* largest single buffer; SIZE_MAX: no limit */
+  bool is_host;     /* data pointers are readable and writable by the CPU */
+  bool is_pinned;   /* page-locked: asynchronous copies from it really overlap */
+  /* Bytes that @tensor takes in this type, padding and kernel slack included; never less than the
+   * tensor's own. Pure: the planner calls it without any buffer. */
+  size_t (*get_alloc_bytes) (const KvasirBufferType *type, const KvasirTensor *tensor);
+  /* A buffer of @n_bytes, cleared to zero, or NULL where the memory is not there. */
+  KvasirBuffer *(*alloc) (KvasirBufferType *type, size_t n_bytes);
+};
+
+struct KvasirBuffer
+{
+  KvasirBufferType *type;
+  void *base; /* aligned to the type's alignment */
+  size_t n_bytes;
+  const struct KvasirBufferVtable *vtable;
+};
+
+typedef struct KvasirBufferVtable
+{
+  void (*free) (KvasirBuffer *buffer);
+  /* Synchronous; @offset and @n_bytes lie inside the buffer. Waits for work that uses it. */
+  void (*set) (KvasirBuffer *buffer, size_t offset, const void *bytes, size_t n_bytes);
+  void (*get) (const KvasirBuffer *buffer, size_t offset, void *bytes, size_t n_bytes);
+  void (*clear) (KvasirBuffer *buffer, uint8_t value);
+  /* Within one device, ranges may not overlap. False: this pair can't, go through the host. */
+  bool (*copy) (const KvasirBuffer *src,
+                size_t src_offset,
+                KvasirBuffer *dst,
+                size_t dst_offset,
+                size_t n_bytes);
+  /* As set and get, but only queued; the caller keeps @bytes until the fence is reached. NULL on
+   * backends that compute synchronously: the engine then uses set and get. */
+  void (*set_async) (KvasirBuffer *buffer, size_t offset, const void *bytes, size_t n_bytes);
+  void (*get_async) (const KvasirBuffer *buffer, size_t offset, void *bytes, size_t n_bytes);
+} KvasirBufferVtable;
+
+/* ---- devices ---------------------------------------------------------------------------- */
+
+typedef enum
+{
+  KVASIR_DEVICE_CPU,
+  KVASIR_DEVICE_GPU
+} KvasirDeviceKind;
+
+/* Counters of the waiting policy, for views and tests. Zero on devices that have none. */
+typedef struct
+{
+  uint64_t n_spins;
+  uint64_t n_yields;
+  uint64_t n_parks;
+} KvasirDeviceCounters;
+
+typedef struct KvasirDeviceVtable
+{
+  void (*free) (KvasirDevice *device);
+  /* What the device has and what is free now, in bytes. Any thread. */
+  void (*get_memory) (KvasirDevice *device, size_t *free_bytes, size_t *total_bytes);
+  /* Whether dst with this op, these types and shapes can be computed here. Pure, any thread. */
+  bool (*supports_op) (KvasirDevice *device, const KvasirTensor *dst);
+  /* Compiles @nodes (in an order that computes every source before its user) for repeated use. The
+   * tensors stay the caller's, outlive the plan, and are placed already. May fuse. NULL: no memory.
+   * All memory that computing needs is taken here, for the worst case that the extents name. */
+  KvasirPlan *(*plan_new) (KvasirDevice *device, KvasirTensor *const *nodes, size_t n_nodes);
+  void (*plan_free) (KvasirPlan *plan);
+  /* Bytes that plan_new takes beside the tensors, the same for a plan that is only measured
+   * (unplaced tensors). Pure. */
+  size_t (*plan_get_bytes) (KvasirDevice *device, KvasirTensor *const *nodes, size_t n_nodes);
+  /* Computes nodes [first, first + n) with the extents of @step. Allocates nothing. Returns when
+   * the work is queued; on the CPU, when it is done. */
+  KvasirStatus (*plan_compute) (KvasirPlan *plan, size_t first, size_t n, const KvasirStep *step);
+  /* Waits for everything queued. */
+  KvasirStatus (*synchronize) (KvasirDevice *device);
+  /* Fences order work between devices and tell when an asynchronous copy is done. NULL on
+   * devices that compute synchronously. */
+  KvasirFence *(*fence_new) (KvasirDevice *device);
+  void (*fence_free) (KvasirFence *fence);
+  void (*fence_record) (KvasirFence *fence, KvasirDevice *device);
+  KvasirStatus (*fence_wait) (KvasirFence *fence);
+  /* A buffer over memory of the caller's (a mapped file), which outlives it and is only read.
+   * NULL where the device can't. */
+  KvasirBuffer *(*buffer_from_host) (KvasirDevice *device, void *base, size_t n_bytes);
+  /* Threads used for steps of one token and for longer ones; no-op where meaningless. */
+  void (*set_n_threads) (KvasirDevice *device, int n_decode, int n_prefill);
+  void (*get_counters) (KvasirDevice *device, KvasirDeviceCounters *counters);
+} KvasirDeviceVtable;
+
+struct KvasirDevice
+{
+  uint32_t abi; /* KVASIR_BACKEND_ABI of the module that made it */
+  KvasirDeviceKind kind;
+  const char *name;                   /* "CPU", "CUDA0" */
+  const char *description;            /* for people: processor and instruction set in use */
+  KvasirBufferType *buffer_type;      /* where results and caches live */
+  KvasirBufferType *host_buffer_type; /* pinned memory for copies, or buffer_type */
+  const KvasirDeviceVtable *vtable;
+};
+
+KVASIR_END_DECLS

@@ -1,0 +1,34 @@
+/* backends/cpu/cpu.h - makes the CPU device
+ *
+ * Thread: any; the device made is then used as backend.h says.
+ */
+#pragma once
+
+#include "backends/backend.h"
+
+KVASIR_BEGIN_DECLS
+
+typedef enum
+{
+  KVASIR_CPU_ISA_AUTO = 0, /* the best the processor has */
+  KVASIR_CPU_ISA_SCALAR,   /* the reference that every other path is tested against */
+  KVASIR_CPU_ISA_AVX2,
+  KVASIR_CPU_ISA_AVX512_VNNI
+} KvasirCpuIsa;
+
+typedef struct
+{
+  KvasirCpuIsa isa;
+  int n_threads; /* 0: as many as physical cores, at most 16 */
+} KvasirCpuOptions;
+
+/* The name of an instruction set for people and for --isa: "scalar", "avx2", "avx512-vnni". */
+const char *kvasir_cpu_isa_get_name (KvasirCpuIsa isa);
+/* Whether this processor runs it. */
+bool kvasir_cpu_isa_is_available (KvasirCpuIsa isa);
+
+/* A CPU device; @options NULL for the defaults. NULL where memory or threads are not to be had, or
+ * where @options asks for an instruction set that the processor lacks. Freed through its vtable. */
+KvasirDevice *kvasir_cpu_device_new (const KvasirCpuOptions *options);
+
+KVASIR_END_DECLS

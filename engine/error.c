@@ -1,0 +1,3 @@
+#include "engine/error.h"
+
+G_DEFINE_QUARK (kvasir_engine_error_quark, kvasir_engine_error)

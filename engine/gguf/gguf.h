@@ -1,0 +1,87 @@
+/* engine/gguf/gguf.h - reads the header of a GGUF file (versions 2 and 3)
+ *
+ * Owner:  KvasirModel, one each; the planner and `info` open their own.
+ * Thread: any one thread at a time; immutable after opening.
+ * Bounds: memory taken is bounded by the size of the file, whatever the header claims. Every check
+ *   of the format's list is made (lengths, counts, duplicates, offsets, alignment, types).
+ * Errors: KVASIR_ENGINE_ERROR_FILE or _BAD_FILE with the byte offset, what was expected and found.
+ */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  KVASIR_GGUF_U8 = 0,
+  KVASIR_GGUF_I8,
+  KVASIR_GGUF_U16,
+  KVASIR_GGUF_I16,
+  KVASIR_GGUF_U32,
+  KVASIR_GGUF_I32,
+  KVASIR_GGUF_F32,
+  KVASIR_GGUF_BOOL,
+  KVASIR_GGUF_STRING,
+  KVASIR_GGUF_ARRAY,
+  KVASIR_GGUF_U64,
+  KVASIR_GGUF_I64,
+  KVASIR_GGUF_F64
+} KvasirGgufType;
+
+typedef struct
+{
+  char name[64];
+  int type; /* KvasirType */
+  guint n_dims;
+  gint64 ne[4];   /* fastest first, unused ones 1 */
+  guint64 offset; /* from the start of the file */
+  gsize n_bytes;  /* without padding */
+} KvasirGgufTensor;
+
+typedef struct _KvasirGguf KvasirGguf;
+
+/* Returns: (transfer full): the header, or NULL with @error set */
+KvasirGguf *kvasir_gguf_open (const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+void kvasir_gguf_free (KvasirGguf *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirGguf, kvasir_gguf_free)
+
+const char *kvasir_gguf_get_path (const KvasirGguf *self);
+guint kvasir_gguf_get_version (const KvasirGguf *self);
+guint64 kvasir_gguf_get_file_bytes (const KvasirGguf *self);
+guint64 kvasir_gguf_get_data_offset (const KvasirGguf *self);
+guint kvasir_gguf_get_alignment (const KvasirGguf *self);
+
+/* Keys in file order. */
+guint kvasir_gguf_get_n_keys (const KvasirGguf *self);
+const char *kvasir_gguf_get_key (const KvasirGguf *self, guint i, KvasirGgufType *type);
+gboolean kvasir_gguf_has_key (const KvasirGguf *self, const char *key);
+
+/* Scalars. FALSE and @value untouched where the key is missing or has another kind of type or does
+ * not fit: any integer type serves for the integer getters, f32 and f64 for the float one. */
+gboolean kvasir_gguf_get_u32 (const KvasirGguf *self, const char *key, guint32 *value);
+gboolean kvasir_gguf_get_i64 (const KvasirGguf *self, const char *key, gint64 *value);
+gboolean kvasir_gguf_get_f32 (const KvasirGguf *self, const char *key, float *value);
+gboolean kvasir_gguf_get_bool (const KvasirGguf *self, const char *key, gboolean *value);
+/* (transfer none), NUL-terminated; @len may be NULL. NULL where there is none. */
+const char *kvasir_gguf_get_string (const KvasirGguf *self, const char *key, gsize *len);
+
+/* Arrays. @n_out elements of type @type; NULL where the key is no array. The string form gives the
+ * i-th string (transfer none), not NUL-terminated. Numbers lie unaligned in file byte order
+ * (little endian). */
+gboolean kvasir_gguf_get_array (const KvasirGguf *self,
+                                const char *key,
+                                KvasirGgufType *type,
+                                guint64 *n_out);
+const guint8 *kvasir_gguf_get_array_data (const KvasirGguf *self, const char *key);
+const char *
+kvasir_gguf_get_array_string (const KvasirGguf *self, const char *key, guint64 i, gsize *len);
+
+guint kvasir_gguf_get_n_tensors (const KvasirGguf *self);
+const KvasirGgufTensor *kvasir_gguf_get_tensor (const KvasirGguf *self, guint i);
+const KvasirGgufTensor *kvasir_gguf_find_tensor (const KvasirGguf *self, const char *name);
+
+/* Text of any value for people, arrays shortened. Returns: (transfer full) */
+char *kvasir_gguf_format_value (const KvasirGguf *self, guint i) G_GNUC_WARN_UNUSED_RESULT;
+
+G_END_DECLS
