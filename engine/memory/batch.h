@@ -1,0 +1,74 @@
+/* engine/memory/batch.h - tokens on their way into the memory
+ *
+ * KvasirBatch is what a caller gives (borrowed arrays). KvasirBatchPlan validates it against the
+ * memory, fills in what is missing, and cuts it into ubatches by the rules of its memory kind.
+ *
+ * Owner:  KvasirContext, one plan, reused for every call; all of its memory is taken at creation.
+ * Thread: engine thread.
+ * Rules:  the batch checks and splits of the placement rules (engine/memory/DESIGN.md repeats
+ * them).
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "engine/memory/seq-set.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  guint n_tokens;
+  const gint32 *tokens;      /* [n_tokens] */
+  const gint32 *pos;         /* [n_tokens], or NULL: each sequence goes on after its last */
+  const gint32 *const *seqs; /* [n_tokens][n_seqs[i]], or NULL: all sequence 0 */
+  const guint *n_seqs;       /* [n_tokens], NULL iff seqs is */
+  const guint8 *outputs;     /* [n_tokens] 0/1, or NULL: the last token of each sequence */
+} KvasirBatch;
+
+/* One physical batch. Arrays belong to the plan and hold until its next split or init. */
+typedef struct
+{
+  guint n_tokens;
+  guint n_seq_tokens; /* simple split: 1 */
+  guint n_seqs;       /* simple split: n_tokens */
+  const gint32 *tokens;
+  const gint32 *pos; /* [n_pos_per_token][n_tokens], plane after plane */
+  const KvasirSeqSet *seqs;
+  const guint8 *outputs;
+  const guint32 *index; /* which token of the batch each one is */
+  guint n_outputs;
+} KvasirUbatch;
+
+typedef struct _KvasirMemory KvasirMemory;
+typedef struct _KvasirBatchPlan KvasirBatchPlan;
+
+typedef struct
+{
+  guint n_batch;
+  guint n_ubatch;
+  guint n_seq_max;
+  guint n_vocab;
+  guint n_pos_per_token; /* 1, or 4 for M-RoPE */
+} KvasirBatchLimits;
+
+KvasirBatchPlan *kvasir_batch_plan_new (const KvasirBatchLimits *limits);
+void kvasir_batch_plan_free (KvasirBatchPlan *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirBatchPlan, kvasir_batch_plan_free)
+
+/* Checks @batch against @memory (NULL: models without one) and keeps a completed copy. FALSE with
+ * KVASIR_ENGINE_ERROR_BAD_BATCH naming the first bad token and sequence; nothing has changed. */
+gboolean kvasir_batch_plan_init (KvasirBatchPlan *self,
+                                 const KvasirBatch *batch,
+                                 const KvasirMemory *memory,
+                                 GError **error);
+guint kvasir_batch_plan_get_n_outputs (const KvasirBatchPlan *self);
+guint kvasir_batch_plan_get_n_tokens (const KvasirBatchPlan *self);
+
+/* Starts splitting from the front again. */
+void kvasir_batch_plan_rewind (KvasirBatchPlan *self);
+/* The next ubatch of the simple split; FALSE where nothing is left. Several ubatches of one batch
+ * live side by side (a memory context keeps all of them). */
+gboolean kvasir_batch_plan_split_simple (KvasirBatchPlan *self, KvasirUbatch *ubatch);
+
+G_END_DECLS

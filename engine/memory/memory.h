@@ -1,0 +1,188 @@
+/* engine/memory/memory.h - what every kind of memory can do
+ *
+ * Two phases. Prepare: kvasir_memory_init_batch() splits the batch and finds cells for every part
+ * while touching nothing. Then for each part: apply (cells are occupied), fill the inputs of the
+ * graph, compute. A refused batch changes nothing. A part that fails is taken back by
+ * kvasir_memory_rollback(); the parts before it stay.
+ *
+ * Owner:  KvasirContext, one each. Thread: engine thread only; nothing here locks.
+ * Events: each change is reported to the sink (engine/memory/events.h).
+ * Rules:  the placement rules, repeated in engine/memory/DESIGN.md.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "backends/backend.h"
+#include "engine/memory/batch.h"
+#include "engine/memory/events.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  KVASIR_MEMORY_NONE,
+  KVASIR_MEMORY_KV,
+  KVASIR_MEMORY_KV_ISWA,
+  KVASIR_MEMORY_RECURRENT,
+  KVASIR_MEMORY_HYBRID,
+  KVASIR_MEMORY_HYBRID_ISWA
+} KvasirMemoryClass;
+
+/* "kv", "kv_iswa", ...: the `kind` of traces. */
+const char *kvasir_memory_class_get_name (KvasirMemoryClass klass);
+
+/* What bytes are for. */
+typedef enum
+{
+  KVASIR_KIND_WEIGHTS,
+  KVASIR_KIND_KV_K,
+  KVASIR_KIND_KV_V,
+  KVASIR_KIND_SWA_K,
+  KVASIR_KIND_SWA_V,
+  KVASIR_KIND_RECURRENT,
+  KVASIR_KIND_COMPUTE,
+  KVASIR_KIND_OUTPUT,
+  KVASIR_KIND_CHECKPOINTS,
+  KVASIR_N_KINDS
+} KvasirMemoryKind;
+
+const char *kvasir_memory_kind_get_name (KvasirMemoryKind kind);
+
+/* One line of the breakdown. The same lines come from a memory that was only measured. */
+typedef struct
+{
+  const char *device;      /* "CPU" */
+  const char *buffer_type; /* "CPU", "CPU_Mapped" */
+  KvasirMemoryKind kind;
+  gint layer; /* -1: not of one layer */
+  guint64 n_bytes;
+} KvasirMemoryRow;
+
+typedef enum
+{
+  KVASIR_PREPARE_OK,
+  KVASIR_PREPARE_NO_ROOM,    /* decode code 1 */
+  KVASIR_PREPARE_UNSUPPORTED /* a split that this kind refuses; decode code 1 */
+} KvasirPrepare;
+
+/* One search, dry or real: which cells n tokens would take. */
+typedef struct
+{
+  guint n_needed;
+  guint n_free;
+  guint largest_free_run;
+  gboolean fits;
+} KvasirRoom;
+
+/* Takes the memory where it lies and frees it. */
+void kvasir_memory_free (KvasirMemory *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirMemory, kvasir_memory_free)
+
+KvasirMemoryClass kvasir_memory_get_class (const KvasirMemory *self);
+void kvasir_memory_set_sink (KvasirMemory *self, const KvasirEventSink *sink);
+/* The step number that events carry; the context raises it with each decode. */
+void kvasir_memory_set_step (KvasirMemory *self, guint32 step);
+
+/* ---- operations on sequences; p0 < 0 means 0, p1 < 0 means no end, seq -1 means all where stated
+ */
+/* FALSE: refused, nothing changed. */
+gboolean kvasir_memory_seq_rm (KvasirMemory *self, gint seq, gint32 p0, gint32 p1);
+/* FALSE: this kind cannot (part of a range between streams). */
+gboolean kvasir_memory_seq_cp (KvasirMemory *self, gint src, gint dst, gint32 p0, gint32 p1);
+void kvasir_memory_seq_keep (KvasirMemory *self, gint seq);
+/* FALSE where kvasir_memory_can_shift() says no; then nothing changed. */
+gboolean kvasir_memory_seq_add (KvasirMemory *self, gint seq, gint32 p0, gint32 p1, gint32 delta);
+gboolean kvasir_memory_seq_div (KvasirMemory *self, gint seq, gint32 p0, gint32 p1, gint d);
+void kvasir_memory_clear (KvasirMemory *self, gboolean data);
+/* First and last position as traces report them; -1 where the sequence holds nothing. */
+gint32 kvasir_memory_seq_pos_min (const KvasirMemory *self, gint seq);
+gint32 kvasir_memory_seq_pos_max (const KvasirMemory *self, gint seq);
+/* NULL: shifts work. Otherwise the reason why not, for people. */
+const char *kvasir_memory_get_shift_obstacle (const KvasirMemory *self);
+
+/* ---- the two phases */
+/* Splits and places the whole plan, then takes everything back; the found cells are kept inside. */
+KvasirPrepare kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *plan);
+/* Moves to the next part, occupies its cells and gives its ubatch. FALSE: no part is left. */
+gboolean kvasir_memory_apply_next (KvasirMemory *self, const KvasirUbatch **ubatch);
+/* Takes the part applied last back, cells and heads as before it. */
+void kvasir_memory_rollback (KvasirMemory *self);
+/* Where n more tokens of @seq would go: the real search, nothing changed. */
+KvasirRoom kvasir_memory_get_room (const KvasirMemory *self, guint n_tokens);
+
+/* ---- what a graph needs. A memory has one or more caches (base; base and sliding). */
+guint kvasir_memory_get_n_caches (const KvasirMemory *self);
+/* The tensors of a layer, K [n_embd_k, cells] and V [n_embd_v, cells]; NULL where the layer has
+ * none.
+ * @cache: which cache's inputs (slots, mask) it uses. */
+void kvasir_memory_get_layer (
+    const KvasirMemory *self, guint layer, KvasirTensor **k, KvasirTensor **v, guint *cache);
+/* Cells of one stream of a cache. */
+guint kvasir_memory_get_size (const KvasirMemory *self, guint cache);
+/* For the part applied last: how many cells attention reads, and where each token is written. */
+guint kvasir_memory_get_n_kv (const KvasirMemory *self, guint cache);
+void kvasir_memory_fill_slots (const KvasirMemory *self, guint cache, gint64 *slots);
+/* The mask as backend.h defines it: @words [n_tokens][words_per_row], words_per_row >= n_kv / 64;
+ * the words above n_kv / 64 are not written. */
+void kvasir_memory_fill_mask (const KvasirMemory *self,
+                              guint cache,
+                              guint64 *words,
+                              gsize words_per_row);
+/* Positions of cells 0 ... n_kv - 1 for ALiBi, -1 where empty. */
+void kvasir_memory_fill_cell_pos (const KvasirMemory *self, guint cache, gint32 *pos);
+
+/* ---- pending updates, done before a decode */
+gboolean kvasir_memory_has_update (const KvasirMemory *self);
+/* Pending shift of each cell, [size]; 0 where there is none. */
+void kvasir_memory_fill_shifts (const KvasirMemory *self, guint cache, gint32 *shifts);
+/* The keys have been turned: pending shifts become 0. */
+void kvasir_memory_update_done (KvasirMemory *self);
+
+/* ---- state. Blobs are versioned, carry a checksum and the fields that must agree. */
+/* Pending updates must have been applied. Appends to @out. @seq -1: the whole memory. */
+gboolean kvasir_memory_state_write (
+    KvasirMemory *self, gint seq, gboolean partial, GByteArray *out, GError **error);
+/* FALSE: refused, metadata and buffers are as before. */
+gboolean kvasir_memory_state_read (KvasirMemory *self,
+                                   gint seq,
+                                   gboolean partial,
+                                   const guint8 *bytes,
+                                   gsize n_bytes,
+                                   GError **error);
+
+/* ---- looking. Read-only, for traces and snapshots; called on the engine thread. */
+typedef struct
+{
+  gint32 pos;   /* -1: empty */
+  gint32 shift; /* pending */
+  gint32 token; /* -1: unknown */
+  guint32 step; /* at which it was written */
+  KvasirSeqSet seqs;
+} KvasirCell;
+
+typedef struct
+{
+  const char *name; /* "base", "swa", "attn", ... */
+  guint size;       /* cells per stream */
+  guint n_streams;
+  guint n_swa;            /* 0: full attention */
+  guint n_layers;         /* that keep rows here */
+  guint64 bytes_per_cell; /* K + V over those layers */
+  KvasirType type_k;
+  KvasirType type_v;
+} KvasirCacheInfo;
+
+void kvasir_memory_get_cache_info (const KvasirMemory *self, guint cache, KvasirCacheInfo *info);
+void kvasir_memory_get_cell (
+    const KvasirMemory *self, guint cache, guint stream, guint cell, KvasirCell *out);
+guint kvasir_memory_get_head (const KvasirMemory *self, guint cache, guint stream);
+guint kvasir_memory_get_used (const KvasirMemory *self, guint cache, guint stream);
+/* One past the last occupied cell. */
+guint kvasir_memory_get_used_max (const KvasirMemory *self, guint cache, guint stream);
+/* Which stream a sequence lives in. */
+guint kvasir_memory_get_stream (const KvasirMemory *self, guint cache, guint seq);
+/* Appends KvasirMemoryRow lines. */
+void kvasir_memory_append_breakdown (const KvasirMemory *self, GArray *rows);
+
+G_END_DECLS
