@@ -1,0 +1,49 @@
+/* engine/gguf/gguf-private.h - what the two halves of the GGUF reader share
+ *
+ * gguf-parse.c fills the struct and makes every check; gguf.c only looks things up.
+ * All text and numbers lie in one copy of the header. After the checks the byte behind each string
+ * and each key, which began a field that is parsed by then, is overwritten with NUL: strings are
+ * terminated without a copy of their own.
+ */
+#pragma once
+
+#include "engine/gguf/gguf.h"
+#include "engine/gguf/name-index.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  gsize key; /* offset of the text in bytes[] */
+  guint32 key_len;
+  KvasirGgufType type;
+  KvasirGgufType element_type; /* of an array */
+  gsize value;                 /* offset of the scalar, the text or the first element */
+  guint64 n;                   /* bytes of a string, elements of an array */
+  gsize *strings;              /* (owned) (nullable) [n], where an array's strings lie in bytes[] */
+} KvasirGgufEntry;
+
+struct _KvasirGguf
+{
+  char *path;               /* (owned) */
+  guint8 *bytes;            /* (owned) the header and one byte more */
+  KvasirGgufEntry *entries; /* (owned) [n_entries] */
+  guint n_entries;
+  KvasirGgufTensor *tensors; /* (owned) [n_tensors] */
+  guint n_tensors;
+  KvasirNameIndex entry_index;
+  KvasirNameIndex tensor_index;
+  guint version;
+  guint alignment;
+  guint64 file_bytes;
+  guint64 data_offset;
+};
+
+/* Fills @self, which is zero but for the path; on errors what is there already stays for
+ * kvasir_gguf_free(). */
+gboolean kvasir_gguf_parse (KvasirGguf *self, GError **error);
+
+/* Bytes of one value; 0 for strings and arrays. */
+gsize kvasir_gguf_get_type_bytes (KvasirGgufType type);
+
+G_END_DECLS
