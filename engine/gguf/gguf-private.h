@@ -9,6 +9,7 @@
 
 #include "engine/gguf/gguf.h"
 #include "engine/gguf/name-index.h"
+#include "engine/gguf/reader.h"
 
 G_BEGIN_DECLS
 
@@ -42,6 +43,11 @@ struct _KvasirGguf
 /* Fills @self, which is zero but for the path; on errors what is there already stays for
  * kvasir_gguf_free(). */
 gboolean kvasir_gguf_parse (KvasirGguf *self, GError **error);
+
+/* The half of it behind the keys: the tensors, where the data begins, whether all of it is there.
+ */
+gboolean
+kvasir_gguf_parse_tensors (KvasirGguf *self, KvasirGgufReader *reader, guint64 n, GError **error);
 
 /* Bytes of one value; 0 for strings and arrays. */
 gsize kvasir_gguf_get_type_bytes (KvasirGgufType type);

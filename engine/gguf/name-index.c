@@ -5,7 +5,10 @@
 #include <string.h>
 
 gboolean
-kvasir_name_index_init (KvasirNameIndex *self, gsize n, KvasirNameFunc get_name, gconstpointer owner)
+kvasir_name_index_init (KvasirNameIndex *self,
+                        gsize n,
+                        KvasirNameFunc get_name,
+                        gconstpointer owner)
 {
   gsize n_slots = 16;
 

@@ -15,13 +15,8 @@
 static void
 set_file_error (GError **error, const char *path, const char *verb, int code)
 {
-  g_set_error (error,
-               KVASIR_ENGINE_ERROR,
-               KVASIR_ENGINE_ERROR_FILE,
-               "%s: cannot be %s: %s",
-               path,
-               verb,
-               g_strerror (code));
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_FILE, "%s: cannot be %s: %s", path,
+               verb, g_strerror (code));
 }
 
 int
@@ -40,11 +35,8 @@ kvasir_gguf_open_file (const char *path, gsize *file_bytes, GError **error)
     }
   if (!S_ISREG (info.st_mode))
     {
-      g_set_error (error,
-                   KVASIR_ENGINE_ERROR,
-                   KVASIR_ENGINE_ERROR_FILE,
-                   "%s: expected a regular file, found %s",
-                   path,
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_FILE,
+                   "%s: expected a regular file, found %s", path,
                    S_ISDIR (info.st_mode) ? "a folder" : "a device or pipe");
       close (fd);
       return -1;
@@ -81,13 +73,8 @@ kvasir_gguf_reader_fail (
   va_start (args, format);
   message = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error,
-               KVASIR_ENGINE_ERROR,
-               KVASIR_ENGINE_ERROR_BAD_FILE,
-               "%s: byte %" G_GSIZE_FORMAT ": %s",
-               self->path,
-               offset,
-               message);
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_FILE,
+               "%s: byte %" G_GSIZE_FORMAT ": %s", self->path, offset, message);
   return FALSE;
 }
 
@@ -100,15 +87,7 @@ reserve (KvasirGgufReader *self, gsize n_bytes, GError **error)
   n_alloc = MIN (n_alloc, self->file_bytes);
   bytes = g_try_realloc (self->bytes, n_alloc + 1);
   if (!bytes)
-    {
-      g_set_error (error,
-                   KVASIR_ENGINE_ERROR,
-                   KVASIR_ENGINE_ERROR_NO_MEMORY,
-                   "%s: no memory for %" G_GSIZE_FORMAT " bytes of header",
-                   self->path,
-                   n_alloc);
-      return FALSE;
-    }
+    return kvasir_gguf_reader_no_memory (self, "bytes of header", n_alloc, error);
   self->bytes = bytes;
   self->n_alloc = n_alloc;
   return TRUE;
@@ -120,9 +99,7 @@ fill (KvasirGgufReader *self, GError **error)
 {
   while (self->n_held < self->n_alloc)
     {
-      gssize n = pread (self->fd,
-                        self->bytes + self->n_held,
-                        self->n_alloc - self->n_held,
+      gssize n = pread (self->fd, self->bytes + self->n_held, self->n_alloc - self->n_held,
                         (off_t) self->n_held);
       if (n < 0 && errno == EINTR)
         continue;
@@ -132,9 +109,7 @@ fill (KvasirGgufReader *self, GError **error)
           return FALSE;
         }
       if (n == 0)
-        return kvasir_gguf_reader_fail (self,
-                                        self->n_held,
-                                        error,
+        return kvasir_gguf_reader_fail (self, self->n_held, error,
                                         "expected a file of %" G_GSIZE_FORMAT
                                         " bytes, found its end here: it changed while being read",
                                         self->file_bytes);
@@ -149,14 +124,10 @@ kvasir_gguf_reader_need (KvasirGgufReader *self, guint64 n, const char *what, GE
   gsize n_left = self->file_bytes - self->pos;
 
   if (n > n_left)
-    return kvasir_gguf_reader_fail (self,
-                                    self->pos,
-                                    error,
+    return kvasir_gguf_reader_fail (self, self->pos, error,
                                     "%s: expected %" G_GUINT64_FORMAT
                                     " bytes, found %" G_GSIZE_FORMAT " up to the end of the file",
-                                    what,
-                                    n,
-                                    n_left);
+                                    what, n, n_left);
   if (self->pos + n <= self->n_held)
     return TRUE;
   return reserve (self, self->pos + n, error) && fill (self, error);
@@ -196,6 +167,58 @@ kvasir_gguf_reader_u64 (KvasirGgufReader *self, const char *what, guint64 *value
   memcpy (value, self->bytes + offset, sizeof *value);
   *value = GUINT64_FROM_LE (*value);
   return TRUE;
+}
+
+gboolean
+kvasir_gguf_reader_string (KvasirGgufReader *self,
+                           const char *what,
+                           guint64 max,
+                           gsize *offset,
+                           guint64 *len,
+                           GError **error)
+{
+  if (!kvasir_gguf_reader_u64 (self, what, len, error))
+    return FALSE;
+  if (*len > max)
+    return kvasir_gguf_reader_fail (self, self->pos - sizeof *len, error,
+                                    "%s: expected a length of at most %" G_GUINT64_FORMAT
+                                    " bytes, found %" G_GUINT64_FORMAT,
+                                    what, max, *len);
+  return kvasir_gguf_reader_skip (self, *len, what, offset, error);
+}
+
+gboolean
+kvasir_gguf_reader_check_count (const KvasirGgufReader *self,
+                                const char *what,
+                                guint64 n,
+                                guint64 max,
+                                gsize min_bytes,
+                                GError **error)
+{
+  gsize n_left = self->file_bytes - self->pos;
+
+  if (n > max)
+    return kvasir_gguf_reader_fail (
+        self, self->pos - sizeof n, error,
+        "%s: expected at most %" G_GUINT64_FORMAT ", found %" G_GUINT64_FORMAT, what, max, n);
+  if (n > n_left / min_bytes)
+    return kvasir_gguf_reader_fail (self, self->pos - sizeof n, error,
+                                    "%s: expected at most %" G_GSIZE_FORMAT
+                                    " in the %" G_GSIZE_FORMAT
+                                    " bytes left in the file, found %" G_GUINT64_FORMAT,
+                                    what, n_left / min_bytes, n_left, n);
+  return TRUE;
+}
+
+gboolean
+kvasir_gguf_reader_no_memory (const KvasirGgufReader *self,
+                              const char *what,
+                              guint64 n,
+                              GError **error)
+{
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY,
+               "%s: no memory for %" G_GUINT64_FORMAT " %s", self->path, n, what);
+  return FALSE;
 }
 
 char *

@@ -43,6 +43,26 @@ kvasir_gguf_reader_u32 (KvasirGgufReader *self, const char *what, guint32 *value
 gboolean
 kvasir_gguf_reader_u64 (KvasirGgufReader *self, const char *what, guint64 *value, GError **error);
 
+/* A length of at most @max and that many bytes. */
+gboolean kvasir_gguf_reader_string (KvasirGgufReader *self,
+                                    const char *what,
+                                    guint64 max,
+                                    gsize *offset,
+                                    guint64 *len,
+                                    GError **error);
+/* Whether the count @n that was just read is at most @max and @n times @min_bytes are left. */
+gboolean kvasir_gguf_reader_check_count (const KvasirGgufReader *self,
+                                         const char *what,
+                                         guint64 n,
+                                         guint64 max,
+                                         gsize min_bytes,
+                                         GError **error);
+
+/* Sets @error to _NO_MEMORY for @n of @what. Always FALSE. */
+gboolean kvasir_gguf_reader_no_memory (const KvasirGgufReader *self,
+                                       const char *what,
+                                       guint64 n,
+                                       GError **error);
 /* Sets @error to _BAD_FILE: "PATH: byte OFFSET: MESSAGE". Always FALSE. */
 gboolean kvasir_gguf_reader_fail (const KvasirGgufReader *self,
                                   gsize offset,
