@@ -80,6 +80,8 @@ void kvasir_memory_free (KvasirMemory *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirMemory, kvasir_memory_free)
 
 KvasirMemoryClass kvasir_memory_get_class (const KvasirMemory *self);
+/* @sink is copied, NULL takes it away. A new sink is told of the buffers that there are, and, if it
+ * is still set when the memory is freed, of their end. */
 void kvasir_memory_set_sink (KvasirMemory *self, const KvasirEventSink *sink);
 /* The step number that events carry; the context raises it with each decode. */
 void kvasir_memory_set_step (KvasirMemory *self, guint32 step);
@@ -91,7 +93,8 @@ gboolean kvasir_memory_seq_rm (KvasirMemory *self, gint seq, gint32 p0, gint32 p
 /* FALSE: this kind cannot (part of a range between streams). */
 gboolean kvasir_memory_seq_cp (KvasirMemory *self, gint src, gint dst, gint32 p0, gint32 p1);
 void kvasir_memory_seq_keep (KvasirMemory *self, gint seq);
-/* FALSE where kvasir_memory_can_shift() says no; then nothing changed. */
+/* FALSE where there is an obstacle to shifts, or a position would leave the range of gint32; then
+ * nothing changed. @d is at least 1. */
 gboolean kvasir_memory_seq_add (KvasirMemory *self, gint seq, gint32 p0, gint32 p1, gint32 delta);
 gboolean kvasir_memory_seq_div (KvasirMemory *self, gint seq, gint32 p0, gint32 p1, gint d);
 void kvasir_memory_clear (KvasirMemory *self, gboolean data);
@@ -104,7 +107,9 @@ const char *kvasir_memory_get_shift_obstacle (const KvasirMemory *self);
 /* ---- the two phases */
 /* Splits and places the whole plan, then takes everything back; the found cells are kept inside. */
 KvasirPrepare kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *plan);
-/* Moves to the next part, occupies its cells and gives its ubatch. FALSE: no part is left. */
+/* Moves to the next part, occupies its cells and gives its ubatch. FALSE: no part is left. Emits
+ * UBATCH, SEARCH, CELLS, and HEAD and HORIZON where they move. The plan given to init_batch() must
+ * still be as it was. */
 gboolean kvasir_memory_apply_next (KvasirMemory *self, const KvasirUbatch **ubatch);
 /* Takes the part applied last back, cells and heads as before it. */
 void kvasir_memory_rollback (KvasirMemory *self);
@@ -136,8 +141,8 @@ void kvasir_memory_fill_cell_pos (const KvasirMemory *self, guint cache, gint32 
 gboolean kvasir_memory_has_update (const KvasirMemory *self);
 /* Pending shift of each cell, [size]; 0 where there is none. */
 void kvasir_memory_fill_shifts (const KvasirMemory *self, guint cache, gint32 *shifts);
-/* The keys have been turned: pending shifts become 0. */
-void kvasir_memory_update_done (KvasirMemory *self);
+/* The keys have been turned, which took so long: pending shifts become 0. */
+void kvasir_memory_update_done (KvasirMemory *self, gint64 duration_us);
 
 /* ---- state. Blobs are versioned, carry a checksum and the fields that must agree. */
 /* Pending updates must have been applied. Appends to @out. @seq -1: the whole memory. */

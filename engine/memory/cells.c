@@ -1,0 +1,306 @@
+#include "engine/memory/cells.h"
+
+static gboolean
+allocate (KvasirCells *self)
+{
+  gboolean ok = kvasir_bit_tree_init (&self->used, self->size);
+
+  ok = kvasir_bit_tree_init (&self->vacant, self->size) && ok;
+  self->pos = g_try_new (gint32, self->size);
+  self->shift = g_try_new0 (gint32, self->size);
+  self->token = g_try_new (gint32, self->size);
+  self->step = g_try_new0 (guint32, self->size);
+  self->sets = g_try_new0 (guint64, (gsize) self->size * self->n_set_words);
+  self->owned = g_try_new0 (guint64, (gsize) self->n_seqs * self->n_words);
+  self->spans = g_try_new (KvasirSeqSpan, self->n_seqs);
+  return ok && self->pos != NULL && self->shift != NULL && self->token != NULL &&
+         self->step != NULL && self->sets != NULL && self->owned != NULL && self->spans != NULL;
+}
+
+gboolean
+kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs)
+{
+  g_assert (size > 0 && size % 64 == 0);
+  g_assert (n_seqs > 0 && n_seqs <= KVASIR_MAX_SEQS);
+
+  *self = (KvasirCells){
+    .size = size, .n_words = size / 64, .n_seqs = n_seqs, .n_set_words = (n_seqs + 63) / 64
+  };
+  if (!allocate (self))
+    return FALSE;
+
+  for (guint i = 0; i < size; i++)
+    {
+      self->pos[i] = self->token[i] = -1;
+      kvasir_bit_tree_add (&self->vacant, i);
+    }
+  for (guint seq = 0; seq < n_seqs; seq++)
+    self->spans[seq] = (KvasirSeqSpan){ .min = -1, .max = -1 };
+  return TRUE;
+}
+
+void
+kvasir_cells_clear (KvasirCells *self)
+{
+  g_clear_pointer (&self->pos, g_free);
+  g_clear_pointer (&self->shift, g_free);
+  g_clear_pointer (&self->token, g_free);
+  g_clear_pointer (&self->step, g_free);
+  g_clear_pointer (&self->sets, g_free);
+  g_clear_pointer (&self->owned, g_free);
+  g_clear_pointer (&self->spans, g_free);
+  kvasir_bit_tree_clear (&self->used);
+  kvasir_bit_tree_clear (&self->vacant);
+}
+
+static inline guint64 *
+peek_set (const KvasirCells *self, guint cell)
+{
+  return self->sets + (gsize) cell * self->n_set_words;
+}
+
+static inline guint64 *
+peek_owned_word (const KvasirCells *self, guint cell, guint seq)
+{
+  return self->owned + (gsize) seq * self->n_words + cell / 64;
+}
+
+void
+kvasir_cells_get_seqs (const KvasirCells *self, guint cell, KvasirSeqSet *seqs)
+{
+  const guint64 *set = peek_set (self, cell);
+
+  *seqs = (KvasirSeqSet){ .w = { set[0] } };
+  for (guint i = 1; i < self->n_set_words; i++)
+    seqs->w[i] = set[i];
+}
+
+void
+kvasir_cells_get (const KvasirCells *self, guint cell, KvasirCell *out)
+{
+  g_assert (cell < self->size);
+
+  out->pos = self->pos[cell];
+  out->shift = self->shift[cell];
+  out->token = self->token[cell];
+  out->step = self->step[cell];
+  kvasir_cells_get_seqs (self, cell, &out->seqs);
+}
+
+guint
+kvasir_cells_get_largest_vacant_run (const KvasirCells *self)
+{
+  guint largest = 0;
+  gint first = kvasir_bit_tree_next (&self->vacant, 0);
+
+  while (first >= 0)
+    {
+      gint end = kvasir_bit_tree_next (&self->used, (guint) first);
+
+      if (end < 0)
+        end = (gint) self->size;
+      largest = MAX (largest, (guint) (end - first));
+      first = kvasir_bit_tree_next (&self->vacant, (guint) end);
+    }
+  return largest;
+}
+
+static inline void
+span_add (KvasirSeqSpan *span, gint32 pos)
+{
+  if (span->n_cells++ == 0)
+    span->min = span->max = pos;
+  else
+    {
+      span->min = MIN (span->min, pos);
+      span->max = MAX (span->max, pos);
+    }
+}
+
+static inline void
+span_remove (KvasirCells *self, guint seq, gint32 pos)
+{
+  KvasirSeqSpan *span = &self->spans[seq];
+
+  if (--span->n_cells == 0)
+    span->min = span->max = -1;
+  else if (pos == span->min || pos == span->max)
+    kvasir_seq_set_add (&self->stale, seq);
+}
+
+void
+kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
+{
+  guint64 *set = peek_set (self, cell);
+
+  g_assert (self->pos[cell] < 0);
+
+  self->pos[cell] = entry->pos;
+  self->token[cell] = entry->token;
+  self->step[cell] = entry->step;
+  for (guint w = 0; w < self->n_set_words; w++)
+    {
+      guint64 left = entry->seqs->w[w];
+
+      set[w] = left;
+      for (; left != 0; left &= left - 1)
+        {
+          guint seq = w * 64 + (guint) __builtin_ctzll (left);
+
+          *peek_owned_word (self, cell, seq) |= KVASIR_BIT (cell);
+          span_add (&self->spans[seq], entry->pos);
+        }
+    }
+  kvasir_bit_tree_add (&self->used, cell);
+  kvasir_bit_tree_remove (&self->vacant, cell);
+  self->n_used++;
+}
+
+/* What is left to do when the last sequence has gone. */
+static void
+forget (KvasirCells *self, guint cell)
+{
+  if (self->shift[cell] != 0)
+    self->n_shifted--;
+  self->pos[cell] = self->token[cell] = -1;
+  self->shift[cell] = 0;
+  self->step[cell] = 0;
+  kvasir_bit_tree_remove (&self->used, cell);
+  kvasir_bit_tree_add (&self->vacant, cell);
+  self->n_used--;
+}
+
+void
+kvasir_cells_empty (KvasirCells *self, guint cell)
+{
+  guint64 *set = peek_set (self, cell);
+
+  g_assert (self->pos[cell] >= 0);
+
+  for (guint w = 0; w < self->n_set_words; w++)
+    {
+      for (guint64 left = set[w]; left != 0; left &= left - 1)
+        {
+          guint seq = w * 64 + (guint) __builtin_ctzll (left);
+
+          *peek_owned_word (self, cell, seq) &= ~KVASIR_BIT (cell);
+          span_remove (self, seq, self->pos[cell]);
+        }
+      set[w] = 0;
+    }
+  forget (self, cell);
+}
+
+void
+kvasir_cells_join (KvasirCells *self, guint cell, guint seq)
+{
+  g_assert (self->pos[cell] >= 0);
+
+  if (kvasir_cells_has (self, cell, seq))
+    return;
+  peek_set (self, cell)[seq / 64] |= KVASIR_BIT (seq);
+  *peek_owned_word (self, cell, seq) |= KVASIR_BIT (cell);
+  span_add (&self->spans[seq], self->pos[cell]);
+}
+
+void
+kvasir_cells_leave (KvasirCells *self, guint cell, guint seq)
+{
+  guint64 *set = peek_set (self, cell);
+  guint64 left = 0;
+
+  g_assert (kvasir_cells_has (self, cell, seq));
+
+  set[seq / 64] &= ~KVASIR_BIT (seq);
+  *peek_owned_word (self, cell, seq) &= ~KVASIR_BIT (cell);
+  span_remove (self, seq, self->pos[cell]);
+  for (guint w = 0; w < self->n_set_words; w++)
+    left |= set[w];
+  if (left == 0)
+    forget (self, cell);
+}
+
+void
+kvasir_cells_move (KvasirCells *self, guint cell, gint64 pos)
+{
+  gint32 shift;
+
+  g_assert (self->pos[cell] >= 0 && pos < KVASIR_POS_END);
+
+  if (pos < 0)
+    {
+      kvasir_cells_empty (self, cell);
+      return;
+    }
+
+  /* Any position may have become or ceased to be an extreme of any owner. */
+  for (guint w = 0; w < self->n_set_words; w++)
+    self->stale.w[w] |= peek_set (self, cell)[w];
+
+  shift = self->shift[cell] + ((gint32) pos - self->pos[cell]);
+  if ((shift != 0) != (self->shift[cell] != 0))
+    self->n_shifted += shift != 0 ? 1u : -1u;
+  self->shift[cell] = shift;
+  self->pos[cell] = (gint32) pos;
+}
+
+void
+kvasir_cells_settle_shift (KvasirCells *self, guint cell)
+{
+  if (self->shift[cell] != 0)
+    self->n_shifted--;
+  self->shift[cell] = 0;
+}
+
+static void
+measure_span (KvasirCells *self, guint seq)
+{
+  const guint64 *words = kvasir_cells_owned_by (self, seq);
+  KvasirSeqSpan *span = &self->spans[seq];
+  gint32 min = KVASIR_POS_END;
+  gint32 max = -1;
+
+  if (span->n_cells == 0)
+    return;
+  for (guint w = 0; w < self->n_words; w++)
+    for (guint64 left = words[w]; left != 0; left &= left - 1)
+      {
+        gint32 pos = self->pos[w * 64 + (guint) __builtin_ctzll (left)];
+
+        min = MIN (min, pos);
+        max = MAX (max, pos);
+      }
+  span->min = min;
+  span->max = max;
+}
+
+void
+kvasir_cells_settle (KvasirCells *self)
+{
+  for (gint seq = kvasir_seq_set_next (&self->stale, 0); seq >= 0;
+       seq = kvasir_seq_set_next (&self->stale, (guint) seq + 1))
+    measure_span (self, (guint) seq);
+  self->stale = (KvasirSeqSet){ 0 };
+}
+
+void
+kvasir_cells_reserve (KvasirCells *self, const guint32 *cells, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      kvasir_bit_tree_add (&self->used, cells[i]);
+      kvasir_bit_tree_remove (&self->vacant, cells[i]);
+    }
+  self->n_used += n;
+}
+
+void
+kvasir_cells_release (KvasirCells *self, const guint32 *cells, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      kvasir_bit_tree_remove (&self->used, cells[i]);
+      kvasir_bit_tree_add (&self->vacant, cells[i]);
+    }
+  self->n_used -= n;
+}

@@ -1,0 +1,110 @@
+/* engine/memory/cells.h - the cells of one stream
+ *
+ * Who holds a cell is kept twice: as the set of its sequences, and as one bitmap over the cells per
+ * sequence. The first answers questions about a cell, the second makes masks and range operations a
+ * matter of words. Per sequence the number of cells and the first and last position are kept up to
+ * date; leaving cells only mark a sequence whose extreme was touched, and kvasir_cells_settle()
+ * looks at its cells once when the operation is over.
+ *
+ * Owner:  a cache, one per stream. Thread: engine thread.
+ * Rule:   a cell without sequences is empty: pos -1, shift 0, token -1.
+ * Fields are for reading by the other files of this folder; only cells.c changes them.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "engine/memory/bit-tree.h"
+#include "engine/memory/memory.h"
+#include "engine/memory/seq-set.h"
+
+G_BEGIN_DECLS
+
+/* One more than the largest position, so that the one after the last always fits. */
+#define KVASIR_POS_END G_MAXINT32
+
+typedef struct
+{
+  guint n_cells;
+  gint32 min; /* -1 where n_cells is 0; the same for max */
+  gint32 max;
+} KvasirSeqSpan;
+
+typedef struct
+{
+  guint size; /* a multiple of 64 */
+  guint n_words;
+  guint n_seqs;
+  guint n_set_words;
+  guint n_used;
+  guint n_shifted; /* cells whose pending shift is not 0 */
+  guint head;      /* where the next search starts, 0 ... size */
+
+  gint32 *pos;    /* (owned) [size] */
+  gint32 *shift;  /* (owned) [size], pending */
+  gint32 *token;  /* (owned) [size], -1: unknown */
+  guint32 *step;  /* (owned) [size], when it was written */
+  guint64 *sets;  /* (owned) [size][n_set_words] */
+  guint64 *owned; /* (owned) [n_seqs][n_words], the cells of each sequence */
+  KvasirBitTree used;
+  KvasirBitTree vacant;
+  KvasirSeqSpan *spans; /* (owned) [n_seqs] */
+  KvasirSeqSet stale;   /* sequences whose min or max left */
+} KvasirCells;
+
+/* FALSE: no memory; clear it all the same. */
+gboolean kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs);
+void kvasir_cells_clear (KvasirCells *self);
+
+static inline const guint64 *
+kvasir_cells_owned_by (const KvasirCells *self, guint seq)
+{
+  return self->owned + (gsize) seq * self->n_words;
+}
+
+static inline gboolean
+kvasir_cells_has (const KvasirCells *self, guint cell, guint seq)
+{
+  return (self->sets[(gsize) cell * self->n_set_words + seq / 64] >> (seq % 64)) & 1;
+}
+
+/* One past the last occupied cell. */
+static inline guint
+kvasir_cells_get_end (const KvasirCells *self)
+{
+  return (guint) (kvasir_bit_tree_last (&self->used) + 1);
+}
+
+void kvasir_cells_get_seqs (const KvasirCells *self, guint cell, KvasirSeqSet *seqs);
+void kvasir_cells_get (const KvasirCells *self, guint cell, KvasirCell *out);
+guint kvasir_cells_get_largest_vacant_run (const KvasirCells *self);
+
+/* What a cell is to hold. */
+typedef struct
+{
+  gint32 pos;
+  gint32 token;
+  guint32 step;
+  const KvasirSeqSet *seqs; /* not empty */
+} KvasirCellEntry;
+
+/* Occupies an empty cell. */
+void kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry);
+void kvasir_cells_empty (KvasirCells *self, guint cell);
+/* A sequence joins or leaves an occupied cell; who leaves last empties it. */
+void kvasir_cells_join (KvasirCells *self, guint cell, guint seq);
+void kvasir_cells_leave (KvasirCells *self, guint cell, guint seq);
+/* Changes the position for all owners and the pending shift with it. Below 0 the cell is emptied.
+ */
+void kvasir_cells_move (KvasirCells *self, guint cell, gint64 pos);
+/* The pending shift was applied. */
+void kvasir_cells_settle_shift (KvasirCells *self, guint cell);
+/* Ends an operation: spans are right again. */
+void kvasir_cells_settle (KvasirCells *self);
+
+/* Marks empty cells as taken and back again, while a batch is being planned: searches see them,
+ * nothing else does. */
+void kvasir_cells_reserve (KvasirCells *self, const guint32 *cells, guint n);
+void kvasir_cells_release (KvasirCells *self, const guint32 *cells, guint n);
+
+G_END_DECLS

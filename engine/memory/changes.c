@@ -1,0 +1,99 @@
+#include "engine/memory/changes.h"
+
+#include <string.h>
+
+#include "engine/memory/memory-private.h"
+
+gboolean
+kvasir_changes_init (KvasirChanges *self, KvasirMemory *memory, guint16 cache, guint size)
+{
+  *self = (KvasirChanges){ .memory = memory, .cache = cache, .size = size };
+  self->tokens = g_try_new (gint32, (gsize) 2 * size);
+  return self->tokens != NULL;
+}
+
+void
+kvasir_changes_clear (KvasirChanges *self)
+{
+  g_clear_pointer (&self->tokens, g_free);
+}
+
+static void
+read_state (const KvasirCells *cells, guint cell, KvasirRunState *state)
+{
+  state->pos = cells->pos[cell];
+  state->shift = cells->shift[cell];
+  kvasir_cells_get_seqs (cells, cell, &state->seqs);
+}
+
+void
+kvasir_changes_before (KvasirChanges *self, const KvasirCells *cells, guint cell)
+{
+  if (!kvasir_memory_is_watched (self->memory))
+    return;
+  read_state (cells, cell, &self->before);
+  self->token = cells->token[cell];
+}
+
+static gboolean
+states_equal (const KvasirRunState *a, const KvasirRunState *b)
+{
+  return a->pos == b->pos && a->shift == b->shift && kvasir_seq_set_equal (&a->seqs, &b->seqs);
+}
+
+/* Whether @state is what a run that starts with @first holds @n cells further on. */
+static gboolean
+goes_on (const KvasirRunState *first, gint32 n, const KvasirRunState *state)
+{
+  KvasirRunState expected = *first;
+
+  if (first->pos >= 0)
+    expected.pos += n;
+  return states_equal (&expected, state);
+}
+
+void
+kvasir_changes_after (KvasirChanges *self, const KvasirCells *cells, guint cell)
+{
+  KvasirEvent *run = &self->run;
+  KvasirRunState after;
+
+  if (!kvasir_memory_is_watched (self->memory))
+    return;
+  read_state (cells, cell, &after);
+  if (states_equal (&self->before, &after) && self->token == cells->token[cell])
+    return;
+
+  if (run->n > 0 &&
+      ((guint) (run->cell + run->n) != cell || !goes_on (&run->before, run->n, &self->before) ||
+       !goes_on (&run->after, run->n, &after)))
+    kvasir_changes_flush (self);
+  if (run->n == 0)
+    {
+      run->cell = (gint32) cell;
+      run->before = self->before;
+      run->after = after;
+    }
+  self->tokens[run->n] = self->token;
+  self->tokens[self->size + (guint) run->n] = cells->token[cell];
+  run->n++;
+}
+
+void
+kvasir_changes_flush (KvasirChanges *self)
+{
+  KvasirEvent *run = &self->run;
+  guint n = (guint) run->n;
+  guint n_before = run->before.pos >= 0 ? n : 0;
+  guint n_after = run->after.pos >= 0 ? n : 0;
+
+  if (n == 0)
+    return;
+  memmove (self->tokens + n_before, self->tokens + self->size, n_after * sizeof *self->tokens);
+  run->type = KVASIR_EVENT_CELLS;
+  run->cache = self->cache;
+  run->seq = -1;
+  run->pos = -1;
+  kvasir_memory_emit (self->memory, run, self->tokens, n_before + n_after);
+  run->n = 0;
+}
