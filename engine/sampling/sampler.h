@@ -1,8 +1,10 @@
 /* engine/sampling/sampler.h - picks the next token from logits
  *
  * The chain is: penalties, then top-k, top-p, min-p, temperature, then a draw; temperature 0 is
- * greedy (after penalties). No sort of the whole vocabulary. Owner:  one per answer. Thread: engine
- * thread. No allocation in kvasir_sampler_sample().
+ * greedy (after penalties). No sort of the whole vocabulary. Settings that make no sense count as
+ * off; NaN logits are never chosen. The same seed and logits give the same ids on every machine.
+ *
+ * Owner:  one per answer. Thread: engine thread. No allocation in kvasir_sampler_sample().
  */
 #pragma once
 
@@ -35,7 +37,7 @@ typedef struct
 
 typedef struct
 {
-  gint32 id;
+  gint32 id; /* -1: no logit was a number, or all were -inf */
   KvasirCandidate chosen;
   guint n_candidates; /* left when it was drawn */
   guint n_alternatives;
