@@ -124,7 +124,8 @@ typedef enum
                           dst [dv * heads, n]. Only cells below the step's n_kv are read */
   KVASIR_OP_ROPE_SHIFT, /* in place on s0, a K cache [d * kv_heads, cells] of any cache type: row c
                            is turned by s1[c] positions (I32 [cells]); rows with 0 are not touched;
-                           s2 optional frequency factors; dst is a view of s0 */
+                           s2 optional frequency factors; dst is a view of s0. Magnitudes
+                           (attn_factor) are not applied: the keys have them already */
   KVASIR_OP_CPY,        /* dst = s0 converted to dst's type, same shape */
   KVASIR_N_OPS
 } KvasirOp;
@@ -154,6 +155,7 @@ typedef struct
   float attn_factor; /* times 1 + 0.1 ln (1 / freq_scale) where ext_factor is not 0 */
   float beta_fast;
   float beta_slow;
+  int32_t head_dim; /* ROPE_SHIFT only: elements of a head in the cache; 0: n_rot */
 } KvasirRopeParams;
 
 typedef struct

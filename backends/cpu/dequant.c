@@ -1,0 +1,156 @@
+/* Rows of plain and 32-element types to f32. */
+#include "backends/cpu/blocks.h"
+#include "backends/cpu/half.h"
+#include "backends/cpu/rows.h"
+
+const int8_t kvasir_iq4_values[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
+                                       1,    13,   25,  38,  53,  69,  89,  113 };
+
+static void
+f32_to_float (const void *row, float *out, int64_t n)
+{
+  memcpy (out, row, (size_t) n * sizeof (float));
+}
+
+static void
+f16_to_float (const void *row, float *out, int64_t n)
+{
+  const uint16_t *in = row;
+
+  for (int64_t i = 0; i < n; i++)
+    out[i] = kvasir_f16_to_f32 (in[i]);
+}
+
+static void
+bf16_to_float (const void *row, float *out, int64_t n)
+{
+  const uint16_t *in = row;
+
+  for (int64_t i = 0; i < n; i++)
+    out[i] = kvasir_bf16_to_f32 (in[i]);
+}
+
+static void
+q4_0_to_float (const void *row, float *out, int64_t n)
+{
+  const KvasirBlockQ4_0 *block = row;
+
+  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+    {
+      float d = kvasir_f16_to_f32 (block->d);
+      for (int j = 0; j < 16; j++)
+        {
+          out[j] = (float) ((block->qs[j] & 15) - 8) * d;
+          out[j + 16] = (float) ((block->qs[j] >> 4) - 8) * d;
+        }
+    }
+}
+
+static void
+q4_1_to_float (const void *row, float *out, int64_t n)
+{
+  const KvasirBlockQ4_1 *block = row;
+
+  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+    {
+      float d = kvasir_f16_to_f32 (block->d);
+      float m = kvasir_f16_to_f32 (block->m);
+      for (int j = 0; j < 16; j++)
+        {
+          out[j] = (float) (block->qs[j] & 15) * d + m;
+          out[j + 16] = (float) (block->qs[j] >> 4) * d + m;
+        }
+    }
+}
+
+static uint32_t
+load_bits (const uint8_t qh[4])
+{
+  return (uint32_t) qh[0] | (uint32_t) qh[1] << 8 | (uint32_t) qh[2] << 16 | (uint32_t) qh[3] << 24;
+}
+
+static void
+q5_0_to_float (const void *row, float *out, int64_t n)
+{
+  const KvasirBlockQ5_0 *block = row;
+
+  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+    {
+      float d = kvasir_f16_to_f32 (block->d);
+      uint32_t qh = load_bits (block->qh);
+      for (int j = 0; j < 16; j++)
+        {
+          int low = (block->qs[j] & 15) | (int) (qh >> j & 1) << 4;
+          int high = block->qs[j] >> 4 | (int) (qh >> (j + 16) & 1) << 4;
+          out[j] = (float) (low - 16) * d;
+          out[j + 16] = (float) (high - 16) * d;
+        }
+    }
+}
+
+static void
+q5_1_to_float (const void *row, float *out, int64_t n)
+{
+  const KvasirBlockQ5_1 *block = row;
+
+  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+    {
+      float d = kvasir_f16_to_f32 (block->d);
+      float m = kvasir_f16_to_f32 (block->m);
+      uint32_t qh = load_bits (block->qh);
+      for (int j = 0; j < 16; j++)
+        {
+          int low = (block->qs[j] & 15) | (int) (qh >> j & 1) << 4;
+          int high = block->qs[j] >> 4 | (int) (qh >> (j + 16) & 1) << 4;
+          out[j] = (float) low * d + m;
+          out[j + 16] = (float) high * d + m;
+        }
+    }
+}
+
+static void
+q8_0_to_float (const void *row, float *out, int64_t n)
+{
+  const KvasirBlockQ8_0 *block = row;
+
+  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+    {
+      float d = kvasir_f16_to_f32 (block->d);
+      for (int j = 0; j < 32; j++)
+        out[j] = (float) block->qs[j] * d;
+    }
+}
+
+static void
+iq4_nl_to_float (const void *row, float *out, int64_t n)
+{
+  const KvasirBlockIq4Nl *block = row;
+
+  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+    {
+      float d = kvasir_f16_to_f32 (block->d);
+      for (int j = 0; j < 16; j++)
+        {
+          out[j] = (float) kvasir_iq4_values[block->qs[j] & 15] * d;
+          out[j + 16] = (float) kvasir_iq4_values[block->qs[j] >> 4] * d;
+        }
+    }
+}
+
+const KvasirRowToFloat kvasir_scalar_to_float[KVASIR_N_TYPES] = {
+  [KVASIR_TYPE_F32] = f32_to_float,
+  [KVASIR_TYPE_F16] = f16_to_float,
+  [KVASIR_TYPE_BF16] = bf16_to_float,
+  [KVASIR_TYPE_Q4_0] = q4_0_to_float,
+  [KVASIR_TYPE_Q4_1] = q4_1_to_float,
+  [KVASIR_TYPE_Q5_0] = q5_0_to_float,
+  [KVASIR_TYPE_Q5_1] = q5_1_to_float,
+  [KVASIR_TYPE_Q8_0] = q8_0_to_float,
+  [KVASIR_TYPE_Q2_K] = kvasir_q2_k_to_float,
+  [KVASIR_TYPE_Q3_K] = kvasir_q3_k_to_float,
+  [KVASIR_TYPE_Q4_K] = kvasir_q4_k_to_float,
+  [KVASIR_TYPE_Q5_K] = kvasir_q5_k_to_float,
+  [KVASIR_TYPE_Q6_K] = kvasir_q6_k_to_float,
+  [KVASIR_TYPE_IQ4_NL] = iq4_nl_to_float,
+  [KVASIR_TYPE_IQ4_XS] = kvasir_iq4_xs_to_float,
+};

@@ -1,0 +1,78 @@
+/* backends/cpu/half.h - 16-bit floats in plain C
+ *
+ * Both directions round to nearest, ties to even, and keep infinities and NaN, as the vector
+ * instructions do, so that all paths agree bit for bit.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t
+kvasir_float_bits (float value)
+{
+  uint32_t bits;
+  memcpy (&bits, &value, sizeof bits);
+  return bits;
+}
+
+static inline float
+kvasir_float_from_bits (uint32_t bits)
+{
+  float value;
+  memcpy (&value, &bits, sizeof value);
+  return value;
+}
+
+static inline float
+kvasir_f16_to_f32 (uint16_t half)
+{
+  uint32_t sign = (uint32_t) (half & 0x8000u) << 16;
+  uint32_t exponent = (half >> 10) & 0x1fu;
+  uint32_t mantissa = half & 0x3ffu;
+
+  if (exponent == 0x1f)
+    return kvasir_float_from_bits (sign | 0x7f800000u | mantissa << 13);
+  if (exponent == 0)
+    {
+      float tiny = (float) mantissa * 0x1p-24f;
+      return sign ? -tiny : tiny;
+    }
+  return kvasir_float_from_bits (sign | (exponent + 112) << 23 | mantissa << 13);
+}
+
+static inline uint16_t
+kvasir_f32_to_f16 (float value)
+{
+  uint32_t bits = kvasir_float_bits (value);
+  uint32_t sign = (bits >> 16) & 0x8000u;
+
+  bits &= 0x7fffffffu;
+  if (bits > 0x7f800000u)
+    return (uint16_t) (sign | 0x7e00u | (bits >> 13 & 0x3ffu));
+  /* From 65520 on the nearest half is infinity. */
+  if (bits >= 0x477ff000u)
+    return (uint16_t) (sign | 0x7c00u);
+  /* Below 2^-14 halves are multiples of 2^-24, which is also the step of floats in [0.5, 1). */
+  if (bits < 0x38800000u)
+    return (uint16_t) (sign |
+                       (kvasir_float_bits (kvasir_float_from_bits (bits) + 0.5f) - 0x3f000000u));
+  bits += 0xfffu + (bits >> 13 & 1u);
+  return (uint16_t) (sign | (bits - 0x38000000u) >> 13);
+}
+
+static inline float
+kvasir_bf16_to_f32 (uint16_t half)
+{
+  return kvasir_float_from_bits ((uint32_t) half << 16);
+}
+
+static inline uint16_t
+kvasir_f32_to_bf16 (float value)
+{
+  uint32_t bits = kvasir_float_bits (value);
+
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return (uint16_t) (bits >> 16 | 0x40u);
+  return (uint16_t) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}

@@ -1,0 +1,203 @@
+/* The reference: every kernel in plain C, as close to its formula as possible. */
+#include <math.h>
+
+#include "backends/cpu/kernels.h"
+
+static void
+add (const float *a, const float *b, float *y, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    y[i] = a[i] + b[i];
+}
+
+static void
+mul (const float *a, const float *b, float *y, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    y[i] = a[i] * b[i];
+}
+
+static void
+scale (const float *x, float factor, float bias, float *y, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    y[i] = x[i] * factor + bias;
+}
+
+static float
+apply_unary (KvasirUnary kind, float x)
+{
+  switch (kind)
+    {
+    case KVASIR_UNARY_SILU:
+      return x / (1 + expf (-x));
+    case KVASIR_UNARY_GELU:
+      return 0.5f * x * (1 + tanhf (0.79788456f * x * (1 + 0.044715f * x * x)));
+    case KVASIR_UNARY_RELU:
+      return x > 0 ? x : 0;
+    case KVASIR_UNARY_SIGMOID:
+      return 1 / (1 + expf (-x));
+    case KVASIR_UNARY_TANH:
+      return tanhf (x);
+    }
+  return x;
+}
+
+static void
+unary (KvasirUnary kind, const float *x, float *y, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    y[i] = apply_unary (kind, x[i]);
+}
+
+static void
+glu (KvasirUnary kind, const float *gate, const float *up, float *y, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    y[i] = apply_unary (kind, gate[i]) * up[i];
+}
+
+static void
+rms_norm (const float *x, const float *weight, float eps, float *y, int64_t n)
+{
+  float sum = 0;
+
+  for (int64_t i = 0; i < n; i++)
+    sum += x[i] * x[i];
+  float factor = 1 / sqrtf (sum / (float) n + eps);
+  for (int64_t i = 0; i < n; i++)
+    y[i] = x[i] * factor * (weight ? weight[i] : 1);
+}
+
+static void
+rotate (const float *x, const float *table, int n_rot, bool neox, float *y)
+{
+  int step = neox ? 1 : 2;
+  int partner = neox ? n_rot / 2 : 1;
+
+  for (int i = 0; i < n_rot / 2; i++)
+    {
+      float c = table[2 * i], s = table[2 * i + 1];
+      float x0 = x[i * step], x1 = x[i * step + partner];
+      y[i * step] = x0 * c - x1 * s;
+      y[i * step + partner] = x0 * s + x1 * c;
+    }
+}
+
+/* No scalar product takes int8 activations, but a part of the tests does. */
+static void
+quantize (const float *x, int64_t k, KvasirActs acts)
+{
+  for (int64_t i = 0; i < k / 32; i++)
+    {
+      float largest = 0;
+      for (int j = 0; j < 32; j++)
+        largest = fmaxf (largest, fabsf (x[32 * i + j]));
+      float d = largest / 127, id = d > 0 ? 127 / largest : 0;
+      int sum = 0;
+      for (int j = 0; j < 32; j++)
+        {
+          int q = (int) rintf (x[32 * i + j] * id);
+          acts.q[32 * i + j] = (int8_t) q;
+          sum += q;
+        }
+      acts.d[i] = d;
+      acts.s[i] = d * (float) sum;
+      acts.sums[i] = sum;
+    }
+}
+
+/* Weights of any type: a row is expanded once and multiplied with every token. */
+static void
+product (const KvasirProduct *p,
+         const KvasirProductPart *part,
+         const KvasirRowToFloat *to_float,
+         uint8_t *scratch)
+{
+  float *row = (float *) (void *) scratch;
+
+  for (int64_t r = part->row; r < part->row_end; r++)
+    {
+      to_float[p->type](p->weights + (size_t) r * p->weight_stride, row, p->k);
+      for (int64_t t = part->token; t < part->token_end; t++)
+        {
+          const float *x = p->x + (size_t) t * p->x_stride;
+          float sum = 0;
+          for (int64_t i = 0; i < p->k; i++)
+            sum += row[i] * x[i];
+          p->dst[(size_t) t * p->dst_stride + (size_t) r] = sum + (p->bias ? p->bias[r] : 0);
+        }
+    }
+}
+
+static void
+transpose (const float *src, size_t src_stride, int n_rows, int n_cols, float *dst)
+{
+  for (int col = 0; col < n_cols; col++)
+    for (int row = 0; row < KVASIR_TILE; row++)
+      dst[col * KVASIR_TILE + row] = row < n_rows ? src[(size_t) row * src_stride + col] : 0;
+}
+
+static void
+dense (const KvasirDense *d)
+{
+  for (int r = 0; r < d->n_rows; r++)
+    for (int j = 0; j < d->n_cols; j++)
+      {
+        float *c = d->c + (size_t) r * d->c_stride + j;
+        float sum = d->accumulate ? *c : 0;
+        for (int i = 0; i < d->depth; i++)
+          sum += d->a[(size_t) r * d->a_stride + i] * d->b[(size_t) i * d->b_stride + j];
+        *c = sum;
+      }
+}
+
+static float
+softmax (float scores[KVASIR_TILE], uint64_t open, float *max, float *sum)
+{
+  float new_max = *max, new_sum = 0;
+
+  for (int i = 0; i < KVASIR_TILE; i++)
+    if (open >> i & 1)
+      new_max = fmaxf (new_max, scores[i]);
+  float factor = expf (*max - new_max);
+  for (int i = 0; i < KVASIR_TILE; i++)
+    {
+      scores[i] = open >> i & 1 ? expf (scores[i] - new_max) : 0;
+      new_sum += scores[i];
+    }
+  *sum = *sum * factor + new_sum;
+  *max = new_max;
+  return factor;
+}
+
+#define PLAIN                                                                                      \
+  {                                                                                                \
+    .few = product, .many = product                                                                \
+  }
+
+static const KvasirProductKernel products[KVASIR_N_TYPES] = {
+  [KVASIR_TYPE_F32] = PLAIN,  [KVASIR_TYPE_F16] = PLAIN,    [KVASIR_TYPE_BF16] = PLAIN,
+  [KVASIR_TYPE_Q4_0] = PLAIN, [KVASIR_TYPE_Q4_1] = PLAIN,   [KVASIR_TYPE_Q5_0] = PLAIN,
+  [KVASIR_TYPE_Q5_1] = PLAIN, [KVASIR_TYPE_Q8_0] = PLAIN,   [KVASIR_TYPE_Q2_K] = PLAIN,
+  [KVASIR_TYPE_Q3_K] = PLAIN, [KVASIR_TYPE_Q4_K] = PLAIN,   [KVASIR_TYPE_Q5_K] = PLAIN,
+  [KVASIR_TYPE_Q6_K] = PLAIN, [KVASIR_TYPE_IQ4_NL] = PLAIN, [KVASIR_TYPE_IQ4_XS] = PLAIN,
+};
+
+const KvasirCpuKernels kvasir_scalar_kernels = {
+  .name = "scalar",
+  .to_float = kvasir_scalar_to_float,
+  .from_float = kvasir_scalar_from_float,
+  .add = add,
+  .mul = mul,
+  .scale = scale,
+  .unary = unary,
+  .glu = glu,
+  .rms_norm = rms_norm,
+  .rotate = rotate,
+  .quantize = quantize,
+  .products = products,
+  .transpose = transpose,
+  .dense = dense,
+  .softmax = softmax,
+};

@@ -1,0 +1,114 @@
+/* backends/cpu/kernels.h - the inner loops, one table of them per instruction set
+ *
+ * Everything above this table is the same for all instruction sets, so that a path is tested by
+ * putting its table beside the scalar one. All kernels accumulate in f32.
+ *
+ * Thread: any; kernels write only what their arguments name.
+ */
+#pragma once
+
+#include "backends/backend.h"
+#include "backends/cpu/rows.h"
+
+/* Cells of the cache that attention handles at a time: the width of a mask word. */
+#define KVASIR_TILE 64
+
+/* Activations rounded to int8 in blocks of 32, as the integer products want them. The arrays are
+ * [n_tokens padded][k] and [n_tokens padded][k / 32]; tokens are padded to a multiple of
+ * KVASIR_ACT_PAD with zeros. */
+#define KVASIR_ACT_PAD 4
+
+typedef struct
+{
+  int8_t *q;
+  float *d;      /* scale of a block */
+  float *s;      /* d times the block's sum of q: what a minimum is multiplied with */
+  int32_t *sums; /* sum of q: what an offset of the weights is multiplied with */
+} KvasirActs;
+
+/* One product dst[token][row] = weights[row] . x[token] (+ bias[row]). */
+typedef struct
+{
+  KvasirType type;
+  const uint8_t *weights; /* rows of k elements */
+  size_t weight_stride;   /* bytes from row to row */
+  int64_t k;
+  int64_t n_rows;
+  int64_t n_tokens;
+  const float *x;    /* [n_tokens][k], for kernels that take f32 */
+  size_t x_stride;   /* floats from token to token */
+  KvasirActs acts;   /* for kernels that take int8 */
+  const float *bias; /* [n_rows] or NULL */
+  float *dst;
+  size_t dst_stride; /* floats from token to token */
+} KvasirProduct;
+
+typedef struct
+{
+  int64_t row, row_end;
+  int64_t token, token_end;
+} KvasirProductPart;
+
+typedef void (*KvasirProductFn) (const KvasirProduct *product,
+                                 const KvasirProductPart *part,
+                                 const KvasirRowToFloat *to_float,
+                                 uint8_t *scratch);
+
+typedef struct
+{
+  bool takes_int8;
+  /* For steps of at most KVASIR_FEW_TOKENS tokens: row by row. */
+  KvasirProductFn few;
+  /* For longer steps: tiles of rows, unpacked once for all tokens. */
+  KvasirProductFn many;
+} KvasirProductKernel;
+
+#define KVASIR_FEW_TOKENS 8
+
+/* Rows of weights that a `many` kernel unpacks at a time; parts begin at multiples of it. */
+#define KVASIR_TILE_ROWS 64
+
+/* Elements of a row that the f32 `many` kernels unpack at a time. */
+#define KVASIR_TILE_K 256
+
+/* Small dense product c[r][j] (+)= sum over i of a[r][i] b[i][j]. */
+typedef struct
+{
+  int n_rows, n_cols; /* n_cols: any; multiples of 16 are fast */
+  int depth;
+  const float *a;
+  const float *b;
+  float *c;
+  size_t a_stride, b_stride, c_stride; /* in floats */
+  bool accumulate;
+} KvasirDense;
+
+typedef struct
+{
+  const char *name;
+  const KvasirRowToFloat *to_float;     /* [KVASIR_N_TYPES] */
+  const KvasirRowFromFloat *from_float; /* [KVASIR_N_TYPES] */
+
+  void (*add) (const float *a, const float *b, float *y, int64_t n);
+  void (*mul) (const float *a, const float *b, float *y, int64_t n);
+  void (*scale) (const float *x, float scale, float bias, float *y, int64_t n);
+  void (*unary) (KvasirUnary kind, const float *x, float *y, int64_t n);
+  void (*glu) (KvasirUnary kind, const float *gate, const float *up, float *y, int64_t n);
+  void (*rms_norm) (const float *x, const float *weight, float eps, float *y, int64_t n);
+  /* Turns @n_rot elements; @table holds n_rot / 2 pairs (cos, sin). x may be y. */
+  void (*rotate) (const float *x, const float *table, int n_rot, bool neox, float *y);
+
+  void (*quantize) (const float *x, int64_t k, KvasirActs acts);
+  const KvasirProductKernel *products; /* [KVASIR_N_TYPES]; few NULL: type not supported */
+
+  /* dst[col][row] = src[row][col] for @n_rows <= KVASIR_TILE rows; rows missing to KVASIR_TILE
+   * become 0. dst has rows of KVASIR_TILE floats. */
+  void (*transpose) (const float *src, size_t src_stride, int n_rows, int n_cols, float *dst);
+  void (*dense) (const KvasirDense *dense);
+  /* One tile of an online softmax: @scores become exp (score - max) where the bit of @open is 1
+   * and 0 elsewhere; *max and *sum are brought up to date. Returns what earlier sums are
+   * multiplied with. @open is not 0. */
+  float (*softmax) (float scores[KVASIR_TILE], uint64_t open, float *max, float *sum);
+} KvasirCpuKernels;
+
+extern const KvasirCpuKernels kvasir_scalar_kernels;

@@ -1,0 +1,244 @@
+/* dst[rows, n] = s0[k, rows] . s1[k, n] + s2[rows]
+ *
+ * Two steps: the activations are rounded to int8 where the kernel wants that, once for all
+ * products with the same input, and then rows of weights are multiplied with them. */
+#include "backends/cpu/ops.h"
+
+/* Weights that a thread takes at a time: enough to hide the hand-over, small enough that the
+ * threads end together. */
+#define PIECE_BYTES 16384
+#define PIECE_TOKENS 128
+
+static const KvasirProductKernel *
+get_kernel (const KvasirTensor *node, const KvasirCpuKernels *kernels)
+{
+  return &kernels->products[node->src[0]->type];
+}
+
+static int64_t
+pad_tokens (int64_t n_tokens)
+{
+  return (n_tokens + KVASIR_ACT_PAD - 1) / KVASIR_ACT_PAD * KVASIR_ACT_PAD;
+}
+
+static size_t
+get_acts_bytes (int64_t k, int64_t n_tokens)
+{
+  size_t n = (size_t) pad_tokens (n_tokens);
+
+  return n * (size_t) k + n * (size_t) (k / 32) * 12;
+}
+
+/* The activations of token @token in @slot. */
+static KvasirActs
+get_acts (uint8_t *slot, int64_t k, int64_t n_tokens, int64_t token)
+{
+  int64_t n = pad_tokens (n_tokens), n_blocks = k / 32;
+  float *d = (float *) (void *) (slot + n * k);
+  float *s = d + n * n_blocks;
+  int32_t *sums = (int32_t *) (void *) (s + n * n_blocks);
+
+  return (KvasirActs){ .q = (int8_t *) slot + token * k,
+                       .d = d + token * n_blocks,
+                       .s = s + token * n_blocks,
+                       .sums = sums + token * n_blocks };
+}
+
+static int64_t
+get_tokens_per_piece (int64_t k)
+{
+  int64_t n = KVASIR_PIECE_ELEMENTS / k;
+
+  return n > 0 ? n : 1;
+}
+
+static int64_t
+count_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
+{
+  const KvasirTensor *x = item->node->src[1];
+  int64_t per_piece = get_tokens_per_piece (x->ne[0]);
+
+  if (!get_kernel (item->node, run->kernels)->takes_int8 || x->ne[1] == 0)
+    return 0;
+  return (pad_tokens (x->ne[1]) + per_piece - 1) / per_piece;
+}
+
+static void
+clear_acts (KvasirActs acts, int64_t k)
+{
+  for (int64_t i = 0; i < k; i++)
+    acts.q[i] = 0;
+  for (int64_t i = 0; i < k / 32; i++)
+    {
+      acts.d[i] = 0;
+      acts.s[i] = 0;
+      acts.sums[i] = 0;
+    }
+}
+
+static void
+run_quantize (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirTensor *x = item->node->src[1];
+  int64_t per_piece = get_tokens_per_piece (x->ne[0]);
+  int64_t token = piece * per_piece;
+  int64_t end = token + per_piece;
+
+  for (; token < end && token < pad_tokens (x->ne[1]); token++)
+    {
+      KvasirActs acts = get_acts (item->slot, x->ne[0], x->ne[1], token);
+      const void *row = kvasir_tensor_get_row (x, token, 0, 0);
+      if (token < x->ne[1])
+        run->kernels->quantize (row, x->ne[0], acts);
+      else
+        clear_acts (acts, x->ne[0]);
+    }
+}
+
+/* How the rows and tokens of a product are cut into pieces. */
+typedef struct
+{
+  int64_t rows, tokens;
+  int64_t n_row_pieces, n_token_pieces;
+} Cut;
+
+static Cut
+cut_product (const KvasirTensor *node)
+{
+  int64_t n_rows = node->ne[0], n_tokens = node->ne[1];
+  size_t row_bytes = node->src[0]->nb[1];
+  Cut cut = { .tokens = n_tokens };
+
+  if (n_tokens <= KVASIR_FEW_TOKENS)
+    {
+      int64_t least = (int64_t) (PIECE_BYTES / row_bytes) + 1;
+      int64_t fair = n_rows / 128;
+      cut.rows = ((least > fair ? least : fair) + 15) / 16 * 16;
+    }
+  else
+    {
+      cut.rows = KVASIR_TILE_ROWS;
+      /* A narrow matrix has too few tiles to keep all threads busy to the end. */
+      if (n_rows / KVASIR_TILE_ROWS < 32)
+        cut.tokens = PIECE_TOKENS;
+    }
+  cut.n_row_pieces = (n_rows + cut.rows - 1) / cut.rows;
+  cut.n_token_pieces = n_tokens > 0 ? (n_tokens + cut.tokens - 1) / cut.tokens : 0;
+  return cut;
+}
+
+static int64_t
+count_multiply (const KvasirOpItem *item, const KvasirOpRun *run)
+{
+  Cut cut = cut_product (item->node);
+
+  (void) run;
+  return cut.n_row_pieces * cut.n_token_pieces;
+}
+
+static int64_t
+min_int64 (int64_t a, int64_t b)
+{
+  return a < b ? a : b;
+}
+
+static void
+run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirTensor *node = item->node, *w = node->src[0], *x = node->src[1];
+  const KvasirProductKernel *kernel = get_kernel (node, run->kernels);
+  Cut cut = cut_product (node);
+  KvasirProduct product = {
+    .type = w->type,
+    .weights = w->data,
+    .weight_stride = w->nb[1],
+    .k = w->ne[0],
+    .n_rows = w->ne[1],
+    .n_tokens = x->ne[1],
+    .x = x->data,
+    .x_stride = x->nb[1] / sizeof (float),
+    .bias = node->src[2] ? node->src[2]->data : NULL,
+    .dst = node->data,
+    .dst_stride = node->nb[1] / sizeof (float),
+  };
+  KvasirProductPart part = {
+    .row = piece % cut.n_row_pieces * cut.rows,
+    .token = piece / cut.n_row_pieces * cut.tokens,
+  };
+
+  part.row_end = min_int64 (part.row + cut.rows, node->ne[0]);
+  part.token_end = min_int64 (part.token + cut.tokens, node->ne[1]);
+  if (kernel->takes_int8)
+    product.acts = get_acts (item->slot, w->ne[0], x->ne[1], 0);
+  (node->ne[1] <= KVASIR_FEW_TOKENS ? kernel->few : kernel->many) (
+      &product, &part, run->kernels->to_float, run->scratch);
+}
+
+static const KvasirOpStage quantize_stage = {
+  .count = count_quantize,
+  .run = run_quantize,
+  .reads_sources = true,
+  .writes_slot = true,
+  .is_shareable = true,
+};
+
+static const KvasirOpStage multiply_stage = {
+  .count = count_multiply,
+  .run = run_multiply,
+  .reads_sources = true,
+  .writes_dst = true,
+  .reads_slot = true,
+};
+
+/* What the kernels need of scratch: a row in f32, or a tile of rows as f32 in both orders, or a
+ * tile of bytes with scales and minimums. */
+static size_t
+get_scratch_bytes (int64_t k)
+{
+  size_t row = (size_t) k * sizeof (float);
+  size_t floats = (size_t) KVASIR_TILE_ROWS * KVASIR_TILE_K * sizeof (float) * 2;
+  size_t bytes = (size_t) KVASIR_TILE_ROWS * ((size_t) k + (size_t) k / 32 * 2 * sizeof (float));
+  size_t most = floats > bytes ? floats : bytes;
+
+  return row > most ? row : most;
+}
+
+void
+kvasir_mul_mat_describe (const KvasirTensor *node,
+                         const KvasirCpuKernels *kernels,
+                         KvasirOpShape *shape)
+{
+  int64_t k = node->src[1]->ne[0];
+
+  shape->scratch_bytes = get_scratch_bytes (k);
+  if (get_kernel (node, kernels)->takes_int8)
+    {
+      shape->stages[shape->n_stages++] = &quantize_stage;
+      shape->slot_kind = KVASIR_SLOT_ACTS;
+      shape->slot_bytes = get_acts_bytes (k, node->src[1]->ne[1]);
+    }
+  shape->stages[shape->n_stages++] = &multiply_stage;
+}
+
+static bool
+is_float_matrix (const KvasirTensor *tensor)
+{
+  return tensor != NULL && tensor->type == KVASIR_TYPE_F32 && tensor->nb[0] == sizeof (float) &&
+         tensor->ne[2] == 1 && tensor->ne[3] == 1;
+}
+
+bool
+kvasir_mul_mat_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
+{
+  const KvasirTensor *w = node->src[0], *x = node->src[1], *bias = node->src[2];
+
+  if (w == NULL || !is_float_matrix (node) || !is_float_matrix (x))
+    return false;
+  if ((int) w->type < 0 || w->type >= KVASIR_N_TYPES || kernels->products[w->type].few == NULL ||
+      w->ne[0] % kvasir_type_get_block_len ((int) w->type) != 0)
+    return false;
+  if (bias != NULL && (!is_float_matrix (bias) || bias->ne[0] != node->ne[0]))
+    return false;
+  return w->ne[0] == x->ne[0] && w->ne[1] == node->ne[0] && x->ne[1] == node->ne[1] &&
+         w->ne[2] == 1 && w->ne[3] == 1;
+}

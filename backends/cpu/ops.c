@@ -1,0 +1,98 @@
+#include "backends/cpu/ops.h"
+
+#include <string.h>
+
+size_t
+kvasir_tensor_get_span (const KvasirTensor *tensor)
+{
+  size_t span = kvasir_type_get_row_bytes ((int) tensor->type, tensor->ne[0]);
+
+  for (int i = 0; i < KVASIR_MAX_DIMS; i++)
+    if (tensor->ne[i] == 0)
+      return 0;
+  for (int i = 1; i < KVASIR_MAX_DIMS; i++)
+    span += (size_t) (tensor->ne[i] - 1) * tensor->nb[i];
+  return span;
+}
+
+int64_t
+kvasir_tensor_get_n_rows (const KvasirTensor *tensor)
+{
+  return tensor->ne[1] * tensor->ne[2] * tensor->ne[3];
+}
+
+uint8_t *
+kvasir_tensor_get_row (const KvasirTensor *tensor, int64_t i1, int64_t i2, int64_t i3)
+{
+  return (uint8_t *) tensor->data + (size_t) i1 * tensor->nb[1] + (size_t) i2 * tensor->nb[2] +
+         (size_t) i3 * tensor->nb[3];
+}
+
+void
+kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, KvasirOpShape *shape)
+{
+  memset (shape, 0, sizeof *shape);
+  switch (node->op)
+    {
+    case KVASIR_OP_NONE:
+    case KVASIR_OP_VIEW:
+    case KVASIR_N_OPS:
+      return;
+    case KVASIR_OP_MUL_MAT:
+      kvasir_mul_mat_describe (node, kernels, shape);
+      return;
+    case KVASIR_OP_ROPE:
+    case KVASIR_OP_ROPE_SHIFT:
+      kvasir_rope_describe (node, shape);
+      return;
+    case KVASIR_OP_ATTENTION:
+      kvasir_attention_describe (node, shape);
+      return;
+    case KVASIR_OP_GET_ROWS:
+    case KVASIR_OP_RMS_NORM:
+    case KVASIR_OP_ADD:
+    case KVASIR_OP_MUL:
+    case KVASIR_OP_SCALE:
+    case KVASIR_OP_UNARY:
+    case KVASIR_OP_GLU:
+    case KVASIR_OP_SET_ROWS:
+    case KVASIR_OP_CPY:
+      shape->n_stages = 1;
+      shape->stages[0] = &kvasir_rows_stage;
+      return;
+    }
+}
+
+bool
+kvasir_op_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
+{
+  switch (node->op)
+    {
+    case KVASIR_OP_NONE:
+    case KVASIR_OP_VIEW:
+      return true;
+    case KVASIR_OP_MUL_MAT:
+      return kvasir_mul_mat_is_supported (node, kernels);
+    case KVASIR_OP_ROPE:
+    case KVASIR_OP_ROPE_SHIFT:
+      return kvasir_rope_is_supported (node, kernels);
+    case KVASIR_OP_ATTENTION:
+      return kvasir_attention_is_supported (node, kernels);
+    default:
+      return kvasir_rows_is_supported (node, kernels);
+    }
+}
+
+bool
+kvasir_op_shares_slot (const KvasirTensor *a, const KvasirTensor *b)
+{
+  const KvasirTensor *x = a->src[1], *y = b->src[1];
+
+  if (a->op != b->op)
+    return false;
+  if (a->op == KVASIR_OP_ROPE)
+    return kvasir_rope_shares_angles (a, b);
+  return a->op == KVASIR_OP_MUL_MAT && x->data == y->data && x->ne[0] == y->ne[0] &&
+         x->ne[1] == y->ne[1] && x->nb[1] == y->nb[1] &&
+         memcmp (x->dyn, y->dyn, sizeof x->dyn) == 0;
+}

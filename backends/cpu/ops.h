@@ -1,0 +1,103 @@
+/* backends/cpu/ops.h - operations as work for the pool
+ *
+ * Each node of a plan becomes one or more items: steps whose pieces may be done in any order by
+ * any thread. Items of one node follow each other and hand data on through a slot, memory that
+ * the plan owns. Sizes are those of the tensors' current extents, the slots those of the largest.
+ *
+ * Thread: count runs on the caller of a compute, run on any thread of the pool.
+ */
+#pragma once
+
+#include "backends/cpu/kernels.h"
+
+/* An item that is not more than this many simple element operations is one piece: handing it out
+ * would cost more than doing it. */
+#define KVASIR_PIECE_ELEMENTS 8192
+
+typedef struct
+{
+  const KvasirCpuKernels *kernels;
+  const KvasirStep *step;
+  uint8_t *scratch; /* this thread's own */
+} KvasirOpRun;
+
+typedef struct KvasirOpItem KvasirOpItem;
+
+typedef struct
+{
+  /* Pieces with the extents as they are now; 0: nothing to do, 1: better not shared. */
+  int64_t (*count) (const KvasirOpItem *item, const KvasirOpRun *run);
+  void (*run) (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece);
+  /* What it does with the node's slot and tensors, for ordering. */
+  bool reads_sources;
+  bool writes_dst;
+  bool reads_slot;
+  bool writes_slot;
+  /* What it leaves in the slot depends on the node's sources alone and serves later nodes too. */
+  bool is_shareable;
+} KvasirOpStage;
+
+struct KvasirOpItem
+{
+  const KvasirOpStage *stage;
+  const KvasirTensor *node;
+  uint8_t *slot;
+  int slot_id; /* 0: none */
+  /* The earlier item that leaves the same in the same slot, or -1. */
+  int same_as;
+  /* The last earlier item that this one must not overtake, or -1. */
+  int after;
+};
+
+#define KVASIR_MAX_STAGES 2
+
+typedef enum
+{
+  KVASIR_SLOT_NONE,
+  KVASIR_SLOT_ACTS,   /* int8 activations */
+  KVASIR_SLOT_ANGLES, /* cosines and sines of a step's positions */
+  KVASIR_SLOT_PARTS   /* attention over parts of the cells */
+} KvasirSlotKind;
+
+/* How the plan sees an operation on one node. */
+typedef struct
+{
+  int n_stages;
+  const KvasirOpStage *stages[KVASIR_MAX_STAGES];
+  KvasirSlotKind slot_kind;
+  size_t slot_bytes;
+  size_t scratch_bytes; /* per thread */
+} KvasirOpShape;
+
+/* Fills @shape for a supported node; n_stages 0 where there is nothing to do. */
+void kvasir_op_describe (const KvasirTensor *node,
+                         const KvasirCpuKernels *kernels,
+                         KvasirOpShape *shape);
+bool kvasir_op_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
+/* Whether what @a leaves in a slot of its kind serves @b. */
+bool kvasir_op_shares_slot (const KvasirTensor *a, const KvasirTensor *b);
+
+/* Bytes from the first to behind the last element. */
+size_t kvasir_tensor_get_span (const KvasirTensor *tensor);
+int64_t kvasir_tensor_get_n_rows (const KvasirTensor *tensor);
+/* The address of row (i1, i2, i3). */
+uint8_t *kvasir_tensor_get_row (const KvasirTensor *tensor, int64_t i1, int64_t i2, int64_t i3);
+
+/* op-rows.c: operations whose rows are independent */
+extern const KvasirOpStage kvasir_rows_stage;
+bool kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
+
+/* op-mul-mat.c */
+void kvasir_mul_mat_describe (const KvasirTensor *node,
+                              const KvasirCpuKernels *kernels,
+                              KvasirOpShape *shape);
+bool kvasir_mul_mat_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
+
+/* op-rope.c */
+void kvasir_rope_describe (const KvasirTensor *node, KvasirOpShape *shape);
+bool kvasir_rope_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
+bool kvasir_rope_shares_angles (const KvasirTensor *a, const KvasirTensor *b);
+
+/* op-attention.c */
+void kvasir_attention_describe (const KvasirTensor *node, KvasirOpShape *shape);
+bool kvasir_attention_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);

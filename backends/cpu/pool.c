@@ -1,0 +1,253 @@
+#include "backends/cpu/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* About what it costs to wake a sleeping thread; waiting shorter than that is best spent here. */
+#define N_SPINS 2000
+/* After this the wait is no longer part of a step. */
+#define YIELD_NS 200000
+
+#define CACHE_LINE 64
+
+typedef struct
+{
+  KvasirPool *pool;
+  pthread_t thread;
+  int index;
+  /* Raised by one for each run that this thread takes part in. */
+  _Alignas(CACHE_LINE) atomic_uint job;
+} Worker;
+
+struct KvasirPool
+{
+  int max_threads;
+  int n_workers; /* started, without the caller */
+  Worker *workers;
+
+  /* The run; written by the caller before it raises the jobs. */
+  int n_running;
+  KvasirPoolFn fn;
+  void *data;
+  bool quit;
+
+  _Alignas(CACHE_LINE) atomic_uint n_arrived;
+  _Alignas(CACHE_LINE) atomic_uint meeting;
+  _Alignas(CACHE_LINE) atomic_uint n_done;
+
+  _Alignas(CACHE_LINE) atomic_int n_sleeping;
+  atomic_ullong n_spins, n_yields, n_parks;
+  pthread_mutex_t mu;
+  pthread_cond_t changed;
+};
+
+static inline void
+relax (void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause ();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static int64_t
+get_now_ns (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void
+sleep_while (KvasirPool *pool, atomic_uint *word, unsigned old)
+{
+  pthread_mutex_lock (&pool->mu);
+  /* Announced before the word is read again, and publishers read the announcement after they
+   * wrote the word: one of the two sees the other, so no wake-up is lost. */
+  atomic_fetch_add (&pool->n_sleeping, 1);
+  while (atomic_load (word) == old)
+    pthread_cond_wait (&pool->changed, &pool->mu);
+  atomic_fetch_sub (&pool->n_sleeping, 1);
+  pthread_mutex_unlock (&pool->mu);
+  atomic_fetch_add_explicit (&pool->n_parks, 1, memory_order_relaxed);
+}
+
+static void
+wait_while (KvasirPool *pool, atomic_uint *word, unsigned old)
+{
+  unsigned spins = 0, yields = 0;
+
+  while (spins < N_SPINS && atomic_load_explicit (word, memory_order_acquire) == old)
+    {
+      relax ();
+      spins++;
+    }
+  if (spins == N_SPINS)
+    {
+      int64_t deadline = get_now_ns () + YIELD_NS;
+      while (atomic_load_explicit (word, memory_order_acquire) == old && get_now_ns () < deadline)
+        {
+          sched_yield ();
+          yields++;
+        }
+    }
+  atomic_fetch_add_explicit (&pool->n_spins, spins, memory_order_relaxed);
+  atomic_fetch_add_explicit (&pool->n_yields, yields, memory_order_relaxed);
+  if (atomic_load_explicit (word, memory_order_acquire) == old)
+    sleep_while (pool, word, old);
+}
+
+static void
+wake_sleepers (KvasirPool *pool)
+{
+  if (atomic_load (&pool->n_sleeping) == 0)
+    return;
+  pthread_mutex_lock (&pool->mu);
+  pthread_cond_broadcast (&pool->changed);
+  pthread_mutex_unlock (&pool->mu);
+}
+
+static void *
+worker_main (void *data)
+{
+  Worker *worker = data;
+  KvasirPool *pool = worker->pool;
+
+  for (unsigned seen = 0;; seen++)
+    {
+      wait_while (pool, &worker->job, seen);
+      if (pool->quit)
+        return NULL;
+      pool->fn (pool->data, worker->index);
+      atomic_fetch_add (&pool->n_done, 1);
+      wake_sleepers (pool);
+    }
+}
+
+KvasirPool *
+kvasir_pool_new (int max_threads)
+{
+  KvasirPool *pool = aligned_alloc (CACHE_LINE, sizeof *pool);
+  size_t n_workers = max_threads > 1 ? (size_t) max_threads - 1 : 1;
+
+  if (pool == NULL)
+    return NULL;
+  *pool = (KvasirPool){ .max_threads = max_threads };
+  pool->workers = aligned_alloc (CACHE_LINE, n_workers * sizeof (Worker));
+  if (pool->workers == NULL)
+    {
+      free (pool);
+      return NULL;
+    }
+  pthread_mutex_init (&pool->mu, NULL);
+  pthread_cond_init (&pool->changed, NULL);
+  return pool;
+}
+
+static void
+raise_jobs (KvasirPool *pool, int n_workers)
+{
+  for (int i = 0; i < n_workers; i++)
+    atomic_fetch_add (&pool->workers[i].job, 1);
+  wake_sleepers (pool);
+}
+
+void
+kvasir_pool_free (KvasirPool *pool)
+{
+  pool->quit = true;
+  raise_jobs (pool, pool->n_workers);
+  for (int i = 0; i < pool->n_workers; i++)
+    pthread_join (pool->workers[i].thread, NULL);
+  pthread_cond_destroy (&pool->changed);
+  pthread_mutex_destroy (&pool->mu);
+  free (pool->workers);
+  free (pool);
+}
+
+/* Signals are the application's, except those that a fault in the thread itself raises. */
+static void
+block_signals (sigset_t *old)
+{
+  sigset_t set;
+
+  sigfillset (&set);
+  sigdelset (&set, SIGBUS);
+  sigdelset (&set, SIGSEGV);
+  sigdelset (&set, SIGFPE);
+  sigdelset (&set, SIGILL);
+  sigdelset (&set, SIGTRAP);
+  pthread_sigmask (SIG_SETMASK, &set, old);
+}
+
+static bool
+start_worker (KvasirPool *pool)
+{
+  Worker *worker = &pool->workers[pool->n_workers];
+
+  *worker = (Worker){ .pool = pool, .index = pool->n_workers + 1 };
+  if (pthread_create (&worker->thread, NULL, worker_main, worker) != 0)
+    return false;
+  pthread_setname_np (worker->thread, "kvasir-cpu");
+  pool->n_workers++;
+  return true;
+}
+
+int
+kvasir_pool_reserve (KvasirPool *pool, int n_threads)
+{
+  sigset_t old;
+
+  if (n_threads > pool->max_threads)
+    n_threads = pool->max_threads;
+  block_signals (&old);
+  while (pool->n_workers + 1 < n_threads && start_worker (pool))
+    ;
+  pthread_sigmask (SIG_SETMASK, &old, NULL);
+  return n_threads < pool->n_workers + 1 ? n_threads : pool->n_workers + 1;
+}
+
+void
+kvasir_pool_run (KvasirPool *pool, int n_threads, KvasirPoolFn fn, void *data)
+{
+  unsigned n_others = (unsigned) n_threads - 1, n_done;
+
+  pool->n_running = n_threads;
+  pool->fn = fn;
+  pool->data = data;
+  atomic_store (&pool->n_done, 0);
+  raise_jobs (pool, n_threads - 1);
+  fn (data, 0);
+  while ((n_done = atomic_load_explicit (&pool->n_done, memory_order_acquire)) != n_others)
+    wait_while (pool, &pool->n_done, n_done);
+}
+
+void
+kvasir_pool_meet (KvasirPool *pool, void (*serial) (void *data), void *data)
+{
+  unsigned meeting = atomic_load_explicit (&pool->meeting, memory_order_relaxed);
+  unsigned n_running = (unsigned) pool->n_running;
+
+  if (atomic_fetch_add_explicit (&pool->n_arrived, 1, memory_order_acq_rel) + 1 != n_running)
+    {
+      wait_while (pool, &pool->meeting, meeting);
+      return;
+    }
+  serial (data);
+  atomic_store_explicit (&pool->n_arrived, 0, memory_order_relaxed);
+  atomic_store (&pool->meeting, meeting + 1);
+  wake_sleepers (pool);
+}
+
+void
+kvasir_pool_get_counters (KvasirPool *pool, KvasirDeviceCounters *counters)
+{
+  counters->n_spins = atomic_load_explicit (&pool->n_spins, memory_order_relaxed);
+  counters->n_yields = atomic_load_explicit (&pool->n_yields, memory_order_relaxed);
+  counters->n_parks = atomic_load_explicit (&pool->n_parks, memory_order_relaxed);
+}

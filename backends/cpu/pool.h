@@ -1,0 +1,33 @@
+/* backends/cpu/pool.h - threads that work on one step together
+ *
+ * The caller of a run is thread 0 of it. Threads that wait first spin, then yield, then sleep: a
+ * futex at every meeting would cost more than a small model's whole token, while threads that
+ * never sleep would starve the rest of the machine between tokens.
+ *
+ * Thread: a pool belongs to one thread at a time; the counters may be read from any.
+ */
+#pragma once
+
+#include "backends/backend.h"
+
+typedef struct KvasirPool KvasirPool;
+
+/* Runs on every thread of a run. */
+typedef void (*KvasirPoolFn) (void *data, int thread);
+
+/* A pool that can grow to @max_threads, the caller included. NULL: no memory. */
+KvasirPool *kvasir_pool_new (int max_threads);
+void kvasir_pool_free (KvasirPool *pool);
+
+/* Makes sure that @n_threads, at most the maximum, can run. Returns how many can: fewer where the
+ * system gives no more threads. */
+int kvasir_pool_reserve (KvasirPool *pool, int n_threads);
+
+/* Calls @fn on @n_threads threads, reserved before, and returns when all have returned. */
+void kvasir_pool_run (KvasirPool *pool, int n_threads, KvasirPoolFn fn, void *data);
+
+/* Inside a run: waits until all its threads are here. The last one to arrive calls @serial before
+ * the others go on; what it writes is seen by all. */
+void kvasir_pool_meet (KvasirPool *pool, void (*serial) (void *data), void *data);
+
+void kvasir_pool_get_counters (KvasirPool *pool, KvasirDeviceCounters *counters);
