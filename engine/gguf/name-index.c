@@ -47,6 +47,23 @@ find_slot (const KvasirNameIndex *self, const char *name, gsize len)
   return slot;
 }
 
+gboolean
+kvasir_name_index_grow (KvasirNameIndex *self, gsize n)
+{
+  KvasirNameIndex grown = { NULL };
+
+  if (2 * n <= (gsize) self->mask + 1)
+    return TRUE;
+  if (!kvasir_name_index_init (&grown, n, self->get_name, self->owner))
+    return FALSE;
+  for (gsize slot = 0; slot <= self->mask; slot++)
+    if (self->slots[slot] != 0)
+      kvasir_name_index_insert (&grown, self->slots[slot] - 1);
+  kvasir_name_index_clear (self);
+  *self = grown;
+  return TRUE;
+}
+
 gint64
 kvasir_name_index_insert (KvasirNameIndex *self, guint32 i)
 {

@@ -27,6 +27,8 @@ gboolean kvasir_name_index_init (KvasirNameIndex *self,
                                  gsize n,
                                  KvasirNameFunc get_name,
                                  gconstpointer owner);
+/* More room where @n names would leave too few slots free. FALSE where there is no memory. */
+gboolean kvasir_name_index_grow (KvasirNameIndex *self, gsize n);
 void kvasir_name_index_clear (KvasirNameIndex *self);
 /* Returns: -1, or the number of the equal name that was there first; then nothing is inserted. */
 gint64 kvasir_name_index_insert (KvasirNameIndex *self, guint32 i);

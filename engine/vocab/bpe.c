@@ -1,0 +1,233 @@
+#include "engine/gguf/hash.h"
+#include "engine/vocab/vocab-private.h"
+
+#include <string.h>
+
+enum
+{
+  /* This reader's own limit; the largest vocabularies have below half a million merges. */
+  MAX_MERGES = 1 << 24,
+};
+
+static const char merges_key[] = "tokenizer.ggml.merges";
+
+/* GPT-2's table: printable bytes stand for themselves, the others follow from U+0100 on. */
+gunichar
+kvasir_bpe_get_byte_char (guint8 b)
+{
+  if (b <= 32)
+    return 256u + b;
+  if (b >= 127 && b <= 160)
+    return 256u + 33 + (b - 127u);
+  return b == 173 ? 256u + 33 + 34 : b;
+}
+
+int
+kvasir_bpe_get_char_byte (gunichar c)
+{
+  if (c > 32 && c < 256 && !(c >= 127 && c <= 160) && c != 173)
+    return (int) c;
+  if (c >= 256 && c < 256 + 33)
+    return (int) (c - 256);
+  if (c >= 256 + 33 && c < 256 + 33 + 34)
+    return (int) (c - 256 - 33 + 127);
+  return c == 256 + 33 + 34 ? 173 : -1;
+}
+
+static KvasirPair *
+find_pair (const KvasirVocab *self, guint32 left, guint32 right)
+{
+  guint64 key = (guint64) left << 32 | right;
+  guint32 slot = (guint32) kvasir_hash_mix (key, 0x9e3779b97f4a7c15u) & self->pair_mask;
+
+  while (self->pairs[slot].merged != KVASIR_VOCAB_NO_ID &&
+         (self->pairs[slot].left != left || self->pairs[slot].right != right))
+    slot = (slot + 1) & self->pair_mask;
+  return &self->pairs[slot];
+}
+
+static gboolean
+add_merge (
+    KvasirVocab *self, const KvasirGguf *gguf, guint32 rank, GString *scratch, GError **error)
+{
+  gsize len = 0;
+  const char *text = kvasir_gguf_get_array_string (gguf, merges_key, rank, &len);
+  /* The left half is at least one character, which may be a space itself. */
+  const char *gap = len < 3 ? NULL : memchr (text + 1, ' ', len - 2);
+  KvasirPair pair = { .rank = rank };
+  KvasirPair *slot;
+
+  if (!gap)
+    return kvasir_vocab_fail (
+        gguf, error,
+        "%s %u: expected two texts with a space between, found %" G_GSIZE_FORMAT " bytes without",
+        merges_key, rank, len);
+  g_string_truncate (scratch, 0);
+  g_string_append_len (scratch, text, gap - text);
+  g_string_append_len (scratch, gap + 1, text + len - gap - 1);
+  pair.left = kvasir_vocab_intern (self, text, (gsize) (gap - text));
+  pair.right = kvasir_vocab_intern (self, gap + 1, (gsize) (text + len - gap - 1));
+  pair.merged = kvasir_vocab_intern (self, scratch->str, scratch->len);
+  if (pair.left == KVASIR_VOCAB_NO_ID || pair.right == KVASIR_VOCAB_NO_ID ||
+      pair.merged == KVASIR_VOCAB_NO_ID)
+    return kvasir_vocab_no_memory (error);
+  slot = find_pair (self, pair.left, pair.right);
+  if (slot->merged == KVASIR_VOCAB_NO_ID)
+    *slot = pair;
+  return TRUE;
+}
+
+static gboolean
+load_merges (KvasirVocab *self, const KvasirGguf *gguf, guint32 n, GError **error)
+{
+  g_autoptr (GString) scratch = g_string_new (NULL);
+  gsize n_slots = 16;
+
+  while (n_slots < 2 * (gsize) n)
+    n_slots *= 2;
+  self->pairs = g_try_new (KvasirPair, n_slots);
+  if (!self->pairs)
+    return kvasir_vocab_no_memory (error);
+  memset (self->pairs, 0xff, n_slots * sizeof *self->pairs);
+  self->pair_mask = (guint32) (n_slots - 1);
+  for (guint32 rank = 0; rank < n; rank++)
+    if (!add_merge (self, gguf, rank, scratch, error))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+kvasir_vocab_load_bpe (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
+{
+  KvasirGgufType type = KVASIR_GGUF_U8;
+  guint64 n = 0;
+
+  if (!kvasir_gguf_get_array (gguf, merges_key, &type, &n) || type != KVASIR_GGUF_STRING)
+    return kvasir_vocab_fail (gguf, error, "%s: expected an array of strings, found none",
+                              merges_key);
+  if (n > MAX_MERGES)
+    return kvasir_vocab_fail (gguf, error, "%s: expected at most %d, found %" G_GUINT64_FORMAT,
+                              merges_key, MAX_MERGES, n);
+  for (guint b = 0; b < 256; b++)
+    {
+      char text[6];
+      int len = g_unichar_to_utf8 (kvasir_bpe_get_byte_char ((guint8) b), text);
+
+      self->byte_ids[b] = kvasir_vocab_intern (self, text, (gsize) len);
+      if (self->byte_ids[b] == KVASIR_VOCAB_NO_ID)
+        return kvasir_vocab_no_memory (error);
+    }
+  return load_merges (self, gguf, (guint32) n, error);
+}
+
+static guint32
+rate_pair (gconstpointer owner,
+           const char *text,
+           const KvasirSymbol *left,
+           const KvasirSymbol *right,
+           guint32 *id)
+{
+  const KvasirPair *pair = find_pair (owner, left->id, right->id);
+
+  if (pair->merged == KVASIR_VOCAB_NO_ID)
+    return KVASIR_NO_RANK;
+  *id = pair->merged;
+  return pair->rank;
+}
+
+/* Bytes for which the vocabulary has no token are left out, as the models' own tokenizers do. */
+static void
+append_symbol (KvasirEncoder *encoder, const guint8 *bytes, const KvasirSymbol *symbol)
+{
+  const KvasirVocab *vocab = encoder->vocab;
+  gint32 id = (gint32) symbol->id;
+
+  if (symbol->id < vocab->n_tokens)
+    {
+      g_array_append_val (encoder->ids, id);
+      return;
+    }
+  for (guint32 i = 0; i < symbol->len; i++)
+    {
+      id = (gint32) vocab->byte_ids[bytes[symbol->text + i]];
+      if ((guint32) id < vocab->n_tokens)
+        g_array_append_val (encoder->ids, id);
+    }
+}
+
+static gint64
+find_whole (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+{
+  const KvasirVocab *vocab = encoder->vocab;
+  gint64 id;
+
+  if (len > vocab->longest_bytes)
+    return -1;
+  g_string_truncate (encoder->scratch, 0);
+  for (gsize i = 0; i < len; i++)
+    g_string_append_unichar (encoder->scratch, kvasir_bpe_get_byte_char (bytes[i]));
+  id = kvasir_vocab_find (vocab, encoder->scratch->str, encoder->scratch->len);
+  return id < vocab->n_tokens ? id : -1;
+}
+
+typedef struct
+{
+  KvasirEncoder *encoder;
+  const guint8 *next; /* the first byte of the next piece */
+} Position;
+
+static gboolean
+encode_piece (gpointer data, const KvasirChar *chars, gsize n)
+{
+  Position *position = data;
+  KvasirEncoder *encoder = position->encoder;
+  const guint8 *bytes = position->next;
+  gsize len = 0;
+  gint64 whole = -1;
+  gint32 id;
+
+  for (gsize i = 0; i < n; i++)
+    len += kvasir_char_get_bytes (chars[i]);
+  position->next += len;
+  if (kvasir_pre_tokenizer_ignores_merges (encoder->vocab->pre_tokenizer))
+    whole = find_whole (encoder, bytes, len);
+  if (whole >= 0)
+    {
+      id = (gint32) whole;
+      g_array_append_val (encoder->ids, id);
+      return TRUE;
+    }
+  if (!kvasir_merger_reset (&encoder->merger, len))
+    return FALSE;
+  for (gsize i = 0; i < len; i++)
+    kvasir_merger_add (&encoder->merger, encoder->vocab->byte_ids[bytes[i]], 1);
+  kvasir_merger_run (&encoder->merger, (const char *) bytes, rate_pair, encoder->vocab);
+  for (gsize i = 0; i < encoder->merger.n_symbols; i++)
+    if (encoder->merger.symbols[i].len > 0)
+      append_symbol (encoder, bytes, &encoder->merger.symbols[i]);
+  return TRUE;
+}
+
+static gboolean
+reserve_chars (KvasirEncoder *encoder, gsize n)
+{
+  if (n <= encoder->n_chars_alloc)
+    return TRUE;
+  g_free (encoder->chars);
+  encoder->chars = g_try_new (KvasirChar, n);
+  encoder->n_chars_alloc = encoder->chars ? n : 0;
+  return encoder->chars != NULL;
+}
+
+gboolean
+kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len)
+{
+  Position position = { encoder, (const guint8 *) text };
+  gsize n;
+
+  if (!reserve_chars (encoder, len))
+    return FALSE;
+  n = kvasir_chars_decode (text, len, encoder->chars);
+  return kvasir_pre_tokenizer_split (encoder->vocab->pre_tokenizer, encoder->chars, n, encode_piece,
+                                     &position);
+}

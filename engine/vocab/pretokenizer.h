@@ -1,0 +1,48 @@
+/* engine/vocab/pretokenizer.h - cuts text into the pieces that byte-level BPE merges inside
+ *
+ * A model's tokenizer file names regular expressions; here each is a small scanner and each
+ * pre-tokenizer one row of a table (formats.md 3.3 gives the expressions).
+ * Thread: any; the table is constant.
+ */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* A character with what scanners ask of it, in 32 bits: code point (21 bits), length in bytes - 1
+ * (2 bits), general category (5 bits), white space, letter, number. A byte that is no UTF-8 counts
+ * as U+FFFD of length 1, so that every byte of the text belongs to exactly one character. */
+typedef guint32 KvasirChar;
+
+/* Decodes @text into @chars, which has room for @len. Returns: the number of characters */
+gsize kvasir_chars_decode (const char *text, gsize len, KvasirChar *chars);
+
+static inline gsize
+kvasir_char_get_bytes (KvasirChar c)
+{
+  return (c >> 21 & 3) + 1;
+}
+
+typedef struct _KvasirPreTokenizer KvasirPreTokenizer;
+
+/* Called for each piece in order; FALSE stops. */
+typedef gboolean (*KvasirPieceFunc) (gpointer data, const KvasirChar *chars, gsize n);
+
+/* @name is the value of tokenizer.ggml.pre. Returns: (transfer none) (nullable) */
+const KvasirPreTokenizer *kvasir_pre_tokenizer_find (const char *name);
+/* Whether a piece that is a token as a whole is taken without looking at merges. */
+gboolean kvasir_pre_tokenizer_ignores_merges (const KvasirPreTokenizer *self);
+/* Whether such files begin a text with BOS unless a key says otherwise. */
+gboolean kvasir_pre_tokenizer_adds_bos (const KvasirPreTokenizer *self);
+/* Whether text made of such tokens loses the space before punctuation. */
+gboolean kvasir_pre_tokenizer_cleans_spaces (const KvasirPreTokenizer *self);
+
+/* Returns: FALSE if @func did */
+gboolean kvasir_pre_tokenizer_split (const KvasirPreTokenizer *self,
+                                     const KvasirChar *chars,
+                                     gsize n,
+                                     KvasirPieceFunc func,
+                                     gpointer data);
+
+G_END_DECLS

@@ -1,0 +1,145 @@
+/* engine/vocab/vocab-private.h - what the files of the vocabulary share
+ *
+ * vocab.c builds it and gives it out, special.c knows marks and cuts text at them, bpe.c and spm.c
+ * encode what lies between, encode.c leads them, decode.c turns ids into text.
+ */
+#pragma once
+
+#include "engine/gguf/name-index.h"
+#include "engine/vocab/merge.h"
+#include "engine/vocab/pretokenizer.h"
+#include "engine/vocab/vocab.h"
+
+G_BEGIN_DECLS
+
+#define KVASIR_VOCAB_NO_ID G_MAXUINT32
+/* Offsets into a text are 32 bits wide, and a space can take three bytes. */
+#define KVASIR_VOCAB_MAX_TEXT_BYTES (1 << 30)
+
+/* Bits of a token. The kinds that the file states, and what follows from texts and model names. */
+enum
+{
+  KVASIR_TOKEN_UNKNOWN = 1 << 0,
+  KVASIR_TOKEN_CONTROL = 1 << 1,
+  KVASIR_TOKEN_USER_DEFINED = 1 << 2,
+  KVASIR_TOKEN_UNUSED = 1 << 3,
+  KVASIR_TOKEN_BYTE = 1 << 4,
+  KVASIR_TOKEN_EOG = 1 << 5,
+  KVASIR_TOKEN_STRIPS_LEFT = 1 << 6, /* eats the white space before it */
+  KVASIR_TOKEN_STRIPS_RIGHT = 1 << 7,
+  /* Counts as user-defined, but a person's text must not be able to write it. */
+  KVASIR_TOKEN_GUARDED = 1 << 8,
+  KVASIR_TOKEN_SPECIAL = KVASIR_TOKEN_UNKNOWN | KVASIR_TOKEN_CONTROL | KVASIR_TOKEN_USER_DEFINED,
+};
+
+/* Special tokens of one length, which are looked for together. */
+typedef struct
+{
+  gsize len;
+  guint first_index; /* into special_ids */
+  guint n;
+  guint8 starts[256]; /* whether one of them starts or ends with this byte */
+  guint8 ends[256];
+} KvasirSpecialClass;
+
+/* What a pair of neighbouring symbols becomes; free slots have merged = KVASIR_VOCAB_NO_ID. */
+typedef struct
+{
+  guint32 left;
+  guint32 right;
+  guint32 rank;
+  guint32 merged;
+} KvasirPair;
+
+struct _KvasirVocab
+{
+  gatomicrefcount ref_count;
+  KvasirVocabKind kind;
+  char *description;   /* (owned) */
+  char *chat_template; /* (owned) (nullable) */
+
+  /* All texts in one block, token i at starts[i] up to starts[i + 1]. Behind the tokens lie the
+   * texts of symbols that are none (id >= n_tokens): parts of merges that have no token. */
+  char *texts;   /* (owned) [starts[n_texts]] */
+  gsize *starts; /* (owned) [n_texts + 1] */
+  guint n_texts;
+  guint n_tokens;
+  gsize n_texts_alloc;
+  gsize texts_alloc;
+  gsize longest_bytes; /* of all tokens */
+  guint16 *flags;      /* (owned) [n_tokens] */
+  float *scores;       /* (owned) (nullable) [n_tokens] */
+  KvasirNameIndex index;
+
+  guint32 *special_ids; /* (owned) (nullable) by length, longest first, then by text */
+  KvasirSpecialClass *special_classes; /* (owned) (nullable) longest first */
+  guint n_special_classes;
+  guint8 special_starts[256];
+
+  gint32 bos, eos, unk; /* -1 where there is none */
+  gboolean add_bos, add_eos;
+  gboolean add_space_prefix;
+  gboolean cleans_spaces;
+  gboolean escapes_spaces; /* token texts write a space as U+2581 */
+
+  guint32 byte_ids[256];                   /* the symbol of a byte, or KVASIR_VOCAB_NO_ID */
+  const KvasirPreTokenizer *pre_tokenizer; /* (nullable) BPE only */
+  KvasirPair *pairs;                       /* (owned) (nullable) [pair_mask + 1] */
+  guint32 pair_mask;
+};
+
+/* vocab.c */
+gint64 kvasir_vocab_find (const KvasirVocab *self, const char *text, gsize len);
+/* The id of the text, which becomes a symbol behind the tokens where it is none yet; or
+ * KVASIR_VOCAB_NO_ID where there is no memory. Only while building. */
+guint32 kvasir_vocab_intern (KvasirVocab *self, const char *text, gsize len);
+gboolean kvasir_vocab_fail (const KvasirGguf *gguf, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+gboolean kvasir_vocab_no_memory (GError **error);
+
+/* special.c */
+void kvasir_vocab_mark_special (KvasirVocab *self, const KvasirGguf *gguf);
+gboolean kvasir_vocab_index_special (KvasirVocab *self, GError **error);
+
+/* A special token in a text. */
+typedef struct
+{
+  gsize offset;
+  guint32 id;
+} KvasirSpecialMatch;
+
+/* Whether the special token @id may be recognised in the @len bytes at @offset. */
+typedef gboolean (*KvasirSpecialFilter) (gpointer data, guint32 id, gsize offset, gsize len);
+/* Returns: (transfer full): the matches in order of the text */
+GArray *kvasir_vocab_match_special (const KvasirVocab *self,
+                                    const char *text,
+                                    gsize len,
+                                    KvasirSpecialFilter filter,
+                                    gpointer data);
+
+/* One call of the tokenizer. */
+typedef struct
+{
+  const KvasirVocab *vocab;
+  GArray *ids; /* (unowned) of gint32 */
+  KvasirMerger merger;
+  KvasirChar *chars; /* (owned) [n_chars_alloc] */
+  gsize n_chars_alloc;
+  GString *scratch; /* (owned) */
+} KvasirEncoder;
+
+/* bpe.c */
+gboolean kvasir_vocab_load_bpe (KvasirVocab *self, const KvasirGguf *gguf, GError **error);
+/* What byte @b looks like in the texts of byte-level tokens. */
+gunichar kvasir_bpe_get_byte_char (guint8 b);
+/* The byte that @c stands for, or -1. */
+int kvasir_bpe_get_char_byte (gunichar c);
+/* Appends the ids of a text without special tokens. FALSE where there is no memory. */
+gboolean kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len);
+
+/* spm.c */
+gboolean kvasir_spm_encode (KvasirEncoder *encoder, const char *text, gsize len);
+/* The byte that a text like "<0x0A>" means, or -1. */
+int kvasir_spm_parse_byte (const char *text, gsize len);
+
+G_END_DECLS
