@@ -217,36 +217,19 @@ kvasir_detokenizer_free (KvasirDetokenizer *self)
   g_free (self);
 }
 
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
 void
 kvasir_detokenizer_push (KvasirDetokenizer *self, gint32 id, GString *out)
 {
-  const guint8 *bytes;
-  gsize n_done = 0;
+  gsize n_done;
 
   kvasir_vocab_append_token (self->vocab, id, FALSE, self->pending);
-  bytes = (const guint8 *) self->pending->str;
-  while (n_done < self->pending->len)
-    {
-      gunichar c = 0;
-      int n = kvasir_utf8_read (bytes + n_done, self->pending->len - n_done, &c);
-
-      if (n == 0)
-        break;
-      if (n < 0)
-        g_string_append (out, replacement);
-      else
-        g_string_append_len (out, self->pending->str + n_done, n);
-      n_done += (gsize) MAX (n, 1);
-    }
+  n_done = kvasir_utf8_append_valid (self->pending->str, self->pending->len, TRUE, out);
   g_string_erase (self->pending, 0, (gssize) n_done);
 }
 
 void
 kvasir_detokenizer_flush (KvasirDetokenizer *self, GString *out)
 {
-  if (self->pending->len > 0)
-    g_string_append (out, replacement);
+  kvasir_utf8_append_valid (self->pending->str, self->pending->len, FALSE, out);
   g_string_truncate (self->pending, 0);
 }

@@ -29,11 +29,33 @@ kvasir_utf8_read (const guint8 *bytes, gsize n, gunichar *c)
       if ((gsize) i >= n)
         return 0;
       if (bytes[i] < low || bytes[i] > high)
-        return -1;
+        return -i;
       value = value << 6 | (bytes[i] & 0x3f);
       low = 0x80;
       high = 0xbf;
     }
   *c = value;
   return len;
+}
+
+gsize
+kvasir_utf8_append_valid (const char *text, gsize len, gboolean wait, GString *out)
+{
+  static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+  gsize i = 0;
+
+  while (i < len)
+    {
+      gunichar c = 0;
+      int n = kvasir_utf8_read ((const guint8 *) text + i, len - i, &c);
+
+      if (n == 0 && wait)
+        break;
+      if (n > 0)
+        g_string_append_len (out, text + i, n);
+      else
+        g_string_append (out, replacement);
+      i += n == 0 ? len - i : (gsize) ABS (n);
+    }
+  return i;
 }

@@ -11,7 +11,12 @@
 G_BEGIN_DECLS
 
 /* Returns: how many of the @n > 0 bytes make a character, which goes to @c; 0 where the bytes are
- * the start of one that needs more; -1 where they can never become one. */
+ * the start of one that needs more; -k where the first k bytes can never become one. Those k are
+ * the start of a character as far as it goes, at least one byte (Unicode 3.9, maximal subpart). */
 int kvasir_utf8_read (const guint8 *bytes, gsize n, gunichar *c);
+
+/* Appends the characters of @text, and U+FFFD for bytes that make none. With @wait an unfinished
+ * character at the end is left. Returns: the number of bytes used */
+gsize kvasir_utf8_append_valid (const char *text, gsize len, gboolean wait, GString *out);
 
 G_END_DECLS
