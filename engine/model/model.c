@@ -1,0 +1,277 @@
+#include <string.h>
+
+#include "engine/error.h"
+#include "engine/model/model-private.h"
+
+static void
+free_model (KvasirModel *self)
+{
+  g_clear_pointer (&self->weights, kvasir_weights_free);
+  g_clear_pointer (&self->chat, kvasir_template_free);
+  g_clear_pointer (&self->vocab, kvasir_vocab_unref);
+  g_clear_pointer (&self->gguf, kvasir_gguf_free);
+  g_clear_error (&self->chat_error);
+  g_free (self->title);
+  g_free (self->layers);
+  g_free (self);
+}
+
+KvasirModel *
+kvasir_model_ref (KvasirModel *self)
+{
+  g_return_val_if_fail (self != NULL, NULL);
+  g_atomic_ref_count_inc (&self->ref_count);
+  return self;
+}
+
+void
+kvasir_model_unref (KvasirModel *self)
+{
+  g_return_if_fail (self != NULL);
+  if (g_atomic_ref_count_dec (&self->ref_count))
+    free_model (self);
+}
+
+/* Names an architecture, and refuses what the engine can't run before anything is taken. */
+static gboolean
+find_arch (KvasirModel *self, gboolean vocab_only, GError **error)
+{
+  guint32 n_files = 1;
+
+  self->info.arch = kvasir_gguf_get_string (self->gguf, "general.architecture", NULL);
+  if (self->info.arch == NULL)
+    {
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_FILE,
+                   "%s: general.architecture: this key is expected and missing", self->info.path);
+      return FALSE;
+    }
+  if (vocab_only)
+    return TRUE;
+  if (kvasir_gguf_get_u32 (self->gguf, "split.count", &n_files) && n_files > 1)
+    {
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+                   "%s: one file expected, a part of %u found: split models are not supported",
+                   self->info.path, n_files);
+      return FALSE;
+    }
+  self->arch = kvasir_arch_find (self->info.arch, error);
+  if (self->arch == NULL)
+    g_prefix_error (error, "%s: ", self->info.path);
+  return self->arch != NULL;
+}
+
+static gboolean
+load_vocab (KvasirModel *self, GError **error)
+{
+  const char *source;
+
+  self->vocab = kvasir_vocab_new (self->gguf, error);
+  if (self->vocab == NULL)
+    return FALSE;
+  self->info.n_vocab = kvasir_vocab_get_n_tokens (self->vocab);
+  source = kvasir_vocab_get_chat_template (self->vocab);
+  if (source != NULL)
+    self->chat = kvasir_template_new (source, -1, &self->chat_error);
+  else
+    self->chat_error = g_error_new (KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_TEMPLATE,
+                                    "%s has no chat template", self->info.path);
+  return TRUE;
+}
+
+static gboolean
+load_ends (KvasirModel *self, GError **error)
+{
+  KvasirWeights *w = self->weights;
+  const KvasirHparams *hp = &self->hparams;
+  const gint64 matrix[2] = { hp->n_embd, hp->n_vocab };
+  const gint64 norm[2] = { hp->n_embd, 0 };
+  const gint64 bias[2] = { hp->n_vocab, 0 };
+  const gint64 rope[2] = { hp->rope.n_rot / 2, 0 };
+
+  if (!kvasir_weights_get (w, -1, "token_embd.weight", matrix, &self->token_embd, error) ||
+      !kvasir_weights_get (w, -1, "output_norm.weight", norm, &self->output_norm, error) ||
+      !kvasir_weights_get_optional (w, -1, "output.weight", matrix, &self->output, error) ||
+      !kvasir_weights_get_optional (w, -1, "output.bias", bias, &self->output_bias, error) ||
+      !kvasir_weights_get_optional (w, -1, "rope_freqs.weight", rope, &self->rope_freqs, error) ||
+      !kvasir_weights_get_optional (w, -1, "rope_factors_long.weight", rope, &self->rope_long,
+                                    error) ||
+      !kvasir_weights_get_optional (w, -1, "rope_factors_short.weight", rope, &self->rope_short,
+                                    error))
+    return FALSE;
+  if (self->output == NULL)
+    self->output = self->token_embd;
+  return TRUE;
+}
+
+static gboolean
+load_tensors (KvasirModel *self, const KvasirModelParams *params, GError **error)
+{
+  self->weights = kvasir_weights_new (self->gguf, params->device);
+  self->layers = g_new0 (KvasirLayer, self->hparams.n_layers);
+  if (!load_ends (self, error) || !self->arch->load (self, error) ||
+      !kvasir_weights_load (self->weights, params->no_alloc, error))
+    return FALSE;
+  if (params->no_alloc ||
+      kvasir_weights_prefault (self->weights, params->progress, params->user_data))
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_ABORTED, "%s: loading was cancelled",
+               self->info.path);
+  return FALSE;
+}
+
+/* The matrix type that most of the parameters have. */
+static void
+count_params (KvasirModel *self)
+{
+  guint64 n_of_type[KVASIR_N_TYPES] = { 0 };
+  guint best = KVASIR_TYPE_F32;
+
+  for (guint i = 0; i < kvasir_gguf_get_n_tensors (self->gguf); i++)
+    {
+      const KvasirGgufTensor *t = kvasir_gguf_get_tensor (self->gguf, i);
+      guint64 n = (guint64) t->ne[0] * (guint64) t->ne[1] * (guint64) t->ne[2] * (guint64) t->ne[3];
+      self->info.n_params += n;
+      if (t->n_dims > 1)
+        n_of_type[t->type] += n;
+    }
+  for (guint i = 0; i < KVASIR_N_TYPES; i++)
+    if (n_of_type[i] > n_of_type[best])
+      best = i;
+  self->info.type_name = kvasir_type_get_name ((int) best);
+}
+
+static void
+describe (KvasirModel *self)
+{
+  const KvasirHparams *hp = &self->hparams;
+  KvasirModelInfo *info = &self->info;
+
+  info->memory_class = self->arch->memory_class;
+  info->n_layers = hp->n_layers;
+  info->n_embd = hp->n_embd;
+  info->n_heads = hp->layers[0].n_heads;
+  info->n_kv_heads = hp->layers[0].n_kv_heads;
+  info->head_dim = hp->head_dim_k;
+  info->n_ff = hp->layers[0].n_ff;
+  info->n_vocab = hp->n_vocab;
+  info->n_ctx_train = hp->n_ctx_train;
+  for (guint i = 0; i < hp->n_layers; i++)
+    info->kv_bytes_per_token_f16 +=
+        (guint64) hp->layers[i].n_kv_heads * (hp->head_dim_k + hp->head_dim_v) * 2;
+}
+
+KvasirModel *
+kvasir_model_new (const char *path, const KvasirModelParams *params, GError **error)
+{
+  g_autoptr (KvasirModel) self = NULL;
+
+  g_return_val_if_fail (path != NULL && params != NULL, NULL);
+  g_return_val_if_fail (params->vocab_only || params->device != NULL, NULL);
+  self = g_new0 (KvasirModel, 1);
+  g_atomic_ref_count_init (&self->ref_count);
+  self->device = params->device;
+  self->gguf = kvasir_gguf_open (path, error);
+  if (self->gguf == NULL)
+    return NULL;
+  self->info.path = kvasir_gguf_get_path (self->gguf);
+  self->info.file_bytes = kvasir_gguf_get_file_bytes (self->gguf);
+  self->info.title = self->title = kvasir_model_make_title (path);
+  if (!find_arch (self, params->vocab_only, error) || !load_vocab (self, error))
+    return NULL;
+  count_params (self);
+  if (params->vocab_only)
+    return g_steal_pointer (&self);
+  if (!kvasir_hparams_read (&self->hparams, self->gguf, self->info.arch, self->info.n_vocab,
+                            error) ||
+      !load_tensors (self, params, error))
+    return NULL;
+  describe (self);
+  return g_steal_pointer (&self);
+}
+
+const KvasirModelInfo *
+kvasir_model_get_info (const KvasirModel *self)
+{
+  g_return_val_if_fail (self != NULL, NULL);
+  return &self->info;
+}
+
+KvasirVocab *
+kvasir_model_get_vocab (KvasirModel *self)
+{
+  g_return_val_if_fail (self != NULL, NULL);
+  return self->vocab;
+}
+
+const KvasirTemplate *
+kvasir_model_get_template (const KvasirModel *self, GError **error)
+{
+  g_return_val_if_fail (self != NULL, NULL);
+  if (self->chat == NULL && error != NULL)
+    *error = g_error_copy (self->chat_error);
+  return self->chat;
+}
+
+static const KvasirMapping *
+get_mapping (const KvasirModel *self)
+{
+  return self->weights != NULL ? kvasir_weights_get_mapping (self->weights) : NULL;
+}
+
+gboolean
+kvasir_model_is_intact (const KvasirModel *self)
+{
+  const KvasirMapping *mapping = get_mapping (self);
+  return mapping == NULL || !kvasir_mapping_is_damaged (mapping);
+}
+
+guint64
+kvasir_model_get_resident_bytes (const KvasirModel *self)
+{
+  const KvasirMapping *mapping = get_mapping (self);
+  return mapping == NULL ? 0 : kvasir_mapping_get_resident_bytes (mapping);
+}
+
+void
+kvasir_model_append_breakdown (const KvasirModel *self, GArray *rows)
+{
+  KvasirMemoryRow row = { .kind = KVASIR_KIND_WEIGHTS, .layer = -1 };
+
+  if (self->weights == NULL)
+    return;
+  row.device = self->device->name;
+  row.buffer_type = kvasir_weights_get_buffer_type (self->weights);
+  row.n_bytes = kvasir_weights_get_bytes (self->weights);
+  g_array_append_val (rows, row);
+}
+
+KvasirTensor *
+kvasir_model_get_rope_factors (const KvasirModel *self, gboolean long_context)
+{
+  if (self->rope_long != NULL && long_context)
+    return self->rope_long;
+  return self->rope_short != NULL ? self->rope_short : self->rope_freqs;
+}
+
+void
+kvasir_model_fill_kv_layers (const KvasirModel *self, KvasirKvLayer *layers)
+{
+  const KvasirHparams *hp = &self->hparams;
+
+  for (guint i = 0; i < hp->n_layers; i++)
+    layers[i] = (KvasirKvLayer){
+      .layer = (gint) i,
+      .n_embd_k = hp->head_dim_k * hp->layers[i].n_kv_heads,
+      .n_embd_v = hp->head_dim_v * hp->layers[i].n_kv_heads,
+      .head_dim_k = hp->head_dim_k,
+      .head_dim_v = hp->head_dim_v,
+      .buffer_type = self->device->buffer_type,
+    };
+}
+
+void
+kvasir_model_build (const KvasirModel *self, KvasirModelBuild *build)
+{
+  g_return_if_fail (self->arch != NULL);
+  self->arch->build (self, build);
+}

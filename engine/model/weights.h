@@ -1,0 +1,61 @@
+/* engine/model/weights.h - the tensors of a file where the device can read them
+ *
+ * First an architecture asks for each tensor by name; shapes and types are checked against the
+ * header, no memory is taken. Then kvasir_weights_load() gives all of them addresses: in the mapped
+ * file where the device can read host memory, else in a buffer of the device.
+ * Owner:  KvasirModel. Thread: one; immutable after loading. Bounds: a name is asked for once or
+ *   more; each answer is one KvasirTensor.
+ * Errors: KVASIR_ENGINE_ERROR_BAD_FILE naming the tensor, expected and found; _NO_MEMORY; _FILE.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "backends/backend.h"
+#include "engine/gguf/gguf.h"
+#include "engine/gguf/mapping.h"
+#include "engine/model/model.h"
+
+G_BEGIN_DECLS
+
+typedef struct _KvasirWeights KvasirWeights;
+
+/* @gguf: (transfer none): outlives the weights */
+KvasirWeights *kvasir_weights_new (const KvasirGguf *gguf,
+                                   KvasirDevice *device) G_GNUC_WARN_UNUSED_RESULT;
+void kvasir_weights_free (KvasirWeights *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirWeights, kvasir_weights_free)
+
+/* A tensor of @layer (-1: of none, else "blk.N." stands before @name); @ne1 0: a vector. FALSE
+ * where it is missing or not right. */
+gboolean kvasir_weights_get (KvasirWeights *self,
+                             gint layer,
+                             const char *name,
+                             const gint64 ne[2],
+                             KvasirTensor **tensor,
+                             GError **error);
+/* The same, but a missing one leaves NULL. */
+gboolean kvasir_weights_get_optional (KvasirWeights *self,
+                                      gint layer,
+                                      const char *name,
+                                      const gint64 ne[2],
+                                      KvasirTensor **tensor,
+                                      GError **error);
+gboolean kvasir_weights_has (const KvasirWeights *self, gint layer, const char *name);
+/* The rows [@first, @first + @n) of a matrix, or elements of a vector, as a tensor of its own:
+ * matrices that a file stores as one. */
+KvasirTensor *
+kvasir_weights_slice (KvasirWeights *self, KvasirTensor *whole, gint64 first, gint64 n);
+
+/* Maps or copies. With @no_alloc a copy is only measured. */
+gboolean kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **error);
+
+/* Reads the mapped pages ahead. FALSE where @progress stopped it. */
+gboolean kvasir_weights_prefault (KvasirWeights *self, KvasirProgress progress, gpointer user_data);
+
+/* NULL where the device keeps a copy. */
+const KvasirMapping *kvasir_weights_get_mapping (const KvasirWeights *self);
+const char *kvasir_weights_get_buffer_type (const KvasirWeights *self);
+guint64 kvasir_weights_get_bytes (const KvasirWeights *self);
+
+G_END_DECLS
