@@ -1,0 +1,42 @@
+/* The planner: a model and a context in measuring mode. */
+#include "engine/session/context-private.h"
+
+gboolean
+kvasir_fit_measure (KvasirDevice *device,
+                    const char *path,
+                    const KvasirContextParams *params,
+                    KvasirFit *fit,
+                    KvasirModel **model,
+                    GError **error)
+{
+  const KvasirModelParams model_params = { .device = device, .no_alloc = TRUE };
+  KvasirContextParams measured = *params;
+  g_autoptr (KvasirModel) made = kvasir_model_new (path, &model_params, error);
+  g_autoptr (KvasirContext) context = NULL;
+  gsize free_bytes = 0, total_bytes = 0;
+
+  *fit = (KvasirFit){ 0 };
+  if (made == NULL)
+    return FALSE;
+  measured.no_alloc = TRUE;
+  context = kvasir_context_new (made, &measured, error);
+  if (context == NULL)
+    return FALSE;
+  fit->rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
+  fit->params = *kvasir_context_get_params (context);
+  kvasir_context_append_breakdown (context, fit->rows);
+  for (guint i = 0; i < fit->rows->len; i++)
+    fit->need_bytes += g_array_index (fit->rows, KvasirMemoryRow, i).n_bytes;
+  device->vtable->get_memory (device, &free_bytes, &total_bytes);
+  fit->free_bytes = free_bytes;
+  fit->fits = fit->need_bytes <= free_bytes;
+  if (model != NULL)
+    *model = g_steal_pointer (&made);
+  return TRUE;
+}
+
+void
+kvasir_fit_clear (KvasirFit *fit)
+{
+  g_clear_pointer (&fit->rows, g_array_unref);
+}
