@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "engine/error.h"
-#include "engine/memory/cells.h"
-#include "engine/memory/memory.h"
+#include "engine/memory/memory-private.h"
 
 struct _KvasirBatchPlan
 {
@@ -60,35 +58,23 @@ kvasir_batch_plan_free (KvasirBatchPlan *self)
   g_free (self);
 }
 
-static gboolean refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
-/* Sets @error. Returns: FALSE */
-static gboolean
-refuse (GError **error, const char *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  g_propagate_error (
-      error, g_error_new_valist (KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_BATCH, format, args));
-  va_end (args);
-  return FALSE;
-}
-
 static gboolean
 copy_tokens (KvasirBatchPlan *self, const KvasirBatch *batch, GError **error)
 {
   guint n_vocab = self->limits.n_vocab;
 
   if (batch->n_tokens == 0)
-    return refuse (error, "The batch has no tokens, expected 1 to %u", self->limits.n_batch);
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+                               "The batch has no tokens, expected 1 to %u", self->limits.n_batch);
   if (batch->n_tokens > self->limits.n_batch)
-    return refuse (error, "The batch has %u tokens, expected at most n_batch = %u", batch->n_tokens,
-                   self->limits.n_batch);
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+                               "The batch has %u tokens, expected at most n_batch = %u",
+                               batch->n_tokens, self->limits.n_batch);
   for (guint i = 0; i < batch->n_tokens; i++)
     if (batch->tokens[i] < 0 || (guint) batch->tokens[i] >= n_vocab)
-      return refuse (error, "Token %u of the batch has the id %d, expected 0 to %u", i,
-                     batch->tokens[i], n_vocab - 1);
+      return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+                                 "Token %u of the batch has the id %d, expected 0 to %u", i,
+                                 batch->tokens[i], n_vocab - 1);
   memcpy (self->tokens, batch->tokens, batch->n_tokens * sizeof *self->tokens);
   return TRUE;
 }
@@ -105,14 +91,16 @@ copy_seqs_of (KvasirBatchPlan *self, const KvasirBatch *batch, guint i, GError *
       return TRUE;
     }
   if (batch->n_seqs[i] == 0)
-    return refuse (error, "Token %u of the batch has no sequence, expected at least one", i);
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+                               "Token %u of the batch has no sequence, expected at least one", i);
   for (guint k = 0; k < batch->n_seqs[i]; k++)
     {
       gint32 seq = batch->seqs[i][k];
 
       if (seq < 0 || (guint) seq >= n_seq_max)
-        return refuse (error, "Token %u of the batch belongs to sequence %d, expected 0 to %u", i,
-                       seq, n_seq_max - 1);
+        return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+                                   "Token %u of the batch belongs to sequence %d, expected 0 to %u",
+                                   i, seq, n_seq_max - 1);
       kvasir_seq_set_add (&self->seqs[i], (guint) seq);
     }
   return TRUE;
@@ -166,17 +154,18 @@ check_position (KvasirBatchPlan *self, guint i, guint seq, gboolean first_in_bat
   if (last < 0)
     return TRUE;
   if (pos < last + (first_in_batch ? 1 : 0))
-    return refuse (error,
-                   "Token %u of the batch has position %d in sequence %u, which %s position %d: "
-                   "expected %s %d",
-                   i, pos, seq, where, (gint32) last,
-                   may_jump || !first_in_batch ? "at least" : "exactly",
-                   (gint32) last + (first_in_batch ? 1 : 0));
+    return kvasir_memory_fail (
+        error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+        "Token %u of the batch has position %d in sequence %u, which %s position %d: "
+        "expected %s %d",
+        i, pos, seq, where, (gint32) last, may_jump || !first_in_batch ? "at least" : "exactly",
+        (gint32) last + (first_in_batch ? 1 : 0));
   if (pos > last + 1 && !may_jump)
-    return refuse (error,
-                   "Token %u of the batch has position %d in sequence %u, which %s position %d: "
-                   "expected %d, no gap",
-                   i, pos, seq, where, (gint32) last, (gint32) last + 1);
+    return kvasir_memory_fail (
+        error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+        "Token %u of the batch has position %d in sequence %u, which %s position %d: "
+        "expected %d, no gap",
+        i, pos, seq, where, (gint32) last, (gint32) last + 1);
   return TRUE;
 }
 
@@ -190,9 +179,10 @@ check_positions (KvasirBatchPlan *self, guint n_tokens, const KvasirMemory *memo
       const KvasirSeqSet *seqs = &self->seqs[i];
 
       if (self->pos[i] < 0 || self->pos[i] >= KVASIR_POS_END)
-        return refuse (error,
-                       "Token %u of the batch has position %d in sequence %d, expected 0 to %d", i,
-                       self->pos[i], kvasir_seq_set_next (seqs, 0), KVASIR_POS_END - 1);
+        return kvasir_memory_fail (
+            error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+            "Token %u of the batch has position %d in sequence %d, expected 0 to %d", i,
+            self->pos[i], kvasir_seq_set_next (seqs, 0), KVASIR_POS_END - 1);
       for (gint seq = kvasir_seq_set_next (seqs, 0); seq >= 0;
            seq = kvasir_seq_set_next (seqs, (guint) seq + 1))
         {
@@ -221,10 +211,11 @@ check_sharers (const KvasirBatchPlan *self, guint i, const KvasirMemory *memory,
   for (gint seq = kvasir_seq_set_next (seqs, (guint) lead + 1); seq >= 0;
        seq = kvasir_seq_set_next (seqs, (guint) seq + 1))
     if (get_first (memory, seq) != first || get_last (memory, seq) != last)
-      return refuse (error,
-                     "Token %u of the batch is shared by sequences %d and %d, which hold positions "
-                     "%d to %d and %d to %d: expected the same",
-                     i, lead, seq, first, last, get_first (memory, seq), get_last (memory, seq));
+      return kvasir_memory_fail (
+          error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+          "Token %u of the batch is shared by sequences %d and %d, which hold positions "
+          "%d to %d and %d to %d: expected the same",
+          i, lead, seq, first, last, get_first (memory, seq), get_last (memory, seq));
   return TRUE;
 }
 

@@ -38,6 +38,8 @@ typedef struct
 /* Completes and emits. */
 void kvasir_kv_cache_emit (KvasirKvCache *self, KvasirEventType type, const KvasirEvent *arguments);
 void kvasir_kv_cache_set_head (KvasirKvCache *self, guint head);
+/* Occupies an empty cell and reports it. */
+void kvasir_kv_cache_place (KvasirKvCache *self, guint cell, const KvasirCellEntry *entry);
 
 /* kv-ops.c */
 gboolean kvasir_kv_cache_seq_rm (KvasirMemory *memory, gint seq, gint32 p0, gint32 p1);

@@ -1,6 +1,5 @@
 #include "engine/memory/kv-cache.h"
 
-#include "engine/error.h"
 #include "engine/memory/kv-cache-private.h"
 #include "engine/memory/mask.h"
 #include "engine/memory/slots.h"
@@ -31,6 +30,14 @@ kvasir_kv_cache_set_head (KvasirKvCache *self, guint head)
   if (head != before)
     kvasir_kv_cache_emit (self, KVASIR_EVENT_HEAD,
                           &(KvasirEvent){ .seq = -1, .cell = (gint32) head, .a = before });
+}
+
+void
+kvasir_kv_cache_place (KvasirKvCache *self, guint cell, const KvasirCellEntry *entry)
+{
+  kvasir_changes_before (&self->changes, &self->cells, cell);
+  kvasir_cells_place (&self->cells, cell, entry);
+  kvasir_changes_after (&self->changes, &self->cells, cell);
 }
 
 static void
@@ -182,9 +189,7 @@ occupy (KvasirKvCache *self)
                                 .step = self->parent.step,
                                 .seqs = &ubatch->seqs[i] };
 
-      kvasir_changes_before (&self->changes, &self->cells, slots[i]);
-      kvasir_cells_place (&self->cells, slots[i], &entry);
-      kvasir_changes_after (&self->changes, &self->cells, slots[i]);
+      kvasir_kv_cache_place (self, slots[i], &entry);
     }
   kvasir_changes_flush (&self->changes);
 }
@@ -399,6 +404,8 @@ static const KvasirMemoryVtable kv_cache_vtable = {
   .fill_mask = fill_mask,
   .has_update = kvasir_kv_cache_has_update,
   .update_done = kvasir_kv_cache_update_done,
+  .state_write = kvasir_kv_cache_state_write,
+  .state_read = kvasir_kv_cache_state_read,
   .get_cache_info = get_cache_info,
   .peek_cells = peek_cells,
   .get_stream = get_stream,
@@ -417,10 +424,9 @@ allocate_books (KvasirKvCache *self, const KvasirKvCacheParams *params, GError *
   self->slots = g_try_new (guint32, size);
   if (ok && self->numbers != NULL && self->slots != NULL)
     return TRUE;
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY,
-               "KV cache: no memory for the books of %u cells and %u sequences", size,
-               params->n_seq_max);
-  return FALSE;
+  return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_NO_MEMORY,
+                             "KV cache: no memory for the books of %u cells and %u sequences", size,
+                             params->n_seq_max);
 }
 
 static gboolean
@@ -428,9 +434,9 @@ check_size (guint kv_size, GError **error)
 {
   if (kv_size <= MAX_CELLS)
     return TRUE;
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-               "KV cache: %u cells asked for, expected at most %u", kv_size, MAX_CELLS);
-  return FALSE;
+  return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                             "KV cache: %u cells asked for, expected at most %u", kv_size,
+                             MAX_CELLS);
 }
 
 KvasirMemory *

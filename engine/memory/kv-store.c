@@ -1,6 +1,6 @@
 #include "engine/memory/kv-store.h"
 
-#include "engine/error.h"
+#include "engine/memory/memory-private.h"
 
 static gboolean
 is_cache_type (KvasirType type)
@@ -29,30 +29,27 @@ check_type (KvasirType type, char letter, guint head_dim, gint layer, GError **e
   gint64 block_len;
 
   if (!is_cache_type (type))
-    {
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-                   "The %c cache cannot be of type %s: expected f32, f16, bf16, q8_0, q4_0, q4_1, "
-                   "iq4_nl, q5_0 or q5_1",
-                   letter, name != NULL ? name : "(unknown)");
-      return FALSE;
-    }
+    return kvasir_memory_fail (
+        error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+        "The %c cache cannot be of type %s: expected f32, f16, bf16, q8_0, q4_0, q4_1, "
+        "iq4_nl, q5_0 or q5_1",
+        letter, name != NULL ? name : "(unknown)");
   block_len = kvasir_type_get_block_len (type);
   if (head_dim % block_len == 0)
     return TRUE;
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-               "The %c cache of layer %d cannot be of type %s: its blocks hold %d values, which "
-               "does not divide the head width %u",
-               letter, layer, name, (gint) block_len, head_dim);
-  return FALSE;
+  return kvasir_memory_fail (
+      error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+      "The %c cache of layer %d cannot be of type %s: its blocks hold %d values, which "
+      "does not divide the head width %u",
+      letter, layer, name, (gint) block_len, head_dim);
 }
 
 static gboolean
 fail_no_memory (const KvasirBufferType *type, const char *what, gsize n_bytes, GError **error)
 {
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY,
-               "%s: no memory for %" G_GSIZE_FORMAT " bytes of buffer type %s", what, n_bytes,
-               type->name);
-  return FALSE;
+  return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_NO_MEMORY,
+                             "%s: no memory for %" G_GSIZE_FORMAT " bytes of buffer type %s", what,
+                             n_bytes, type->name);
 }
 
 /* Shape, strides and the bytes in the buffer of a tensor with @n_embd values per cell. */

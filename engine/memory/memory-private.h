@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "engine/error.h"
 #include "engine/memory/cells.h"
 #include "engine/memory/memory.h"
 
@@ -71,6 +72,10 @@ kvasir_memory_is_watched (const KvasirMemory *self)
 {
   return self->sink.emit != NULL;
 }
+
+/* Sets @error. Returns: FALSE, so that checks can end with it */
+gboolean kvasir_memory_fail (GError **error, KvasirEngineError code, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
 
 /* Gives @event, completed with the step, to the sink if there is one. */
 void kvasir_memory_emit (KvasirMemory *self, KvasirEvent *event, const gint32 *data, guint n_data);

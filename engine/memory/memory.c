@@ -32,6 +32,17 @@ kvasir_memory_kind_get_name (KvasirMemoryKind kind)
   return names[kind];
 }
 
+gboolean
+kvasir_memory_fail (GError **error, KvasirEngineError code, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_propagate_error (error, g_error_new_valist (KVASIR_ENGINE_ERROR, (gint) code, format, args));
+  va_end (args);
+  return FALSE;
+}
+
 void
 kvasir_memory_emit (KvasirMemory *self, KvasirEvent *event, const gint32 *data, guint n_data)
 {

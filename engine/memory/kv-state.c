@@ -1,0 +1,454 @@
+/* Saving and restoring the unified cache. Everything about a blob is checked before the first cell
+ * changes, room included, so that nothing has to be put back. */
+#include <string.h>
+
+#include "engine/memory/kv-cache-private.h"
+#include "engine/memory/slots.h"
+#include "engine/memory/state-io.h"
+
+#define LAYER_BYTES 24
+
+static void
+describe (const KvasirKvCache *self, gint seq, gboolean partial, KvasirStateHeader *header)
+{
+  *header = (KvasirStateHeader){ .whole = seq < 0,
+                                 .partial = partial,
+                                 .klass = self->parent.klass,
+                                 .type_k = self->store.type_k,
+                                 .type_v = self->store.type_v,
+                                 .rope_hash = self->rope_hash,
+                                 .n_layers = self->store.n_layers,
+                                 .n_set_words = seq < 0 ? self->cells.n_set_words : 0 };
+  memcpy (header->arch, self->arch, MIN (strlen (self->arch), KVASIR_STATE_ARCH));
+  if (!partial)
+    header->n_cells = seq < 0 ? self->cells.n_used : self->cells.spans[seq].n_cells;
+}
+
+/* Bytes of a blob with such a header; FALSE where they are too many to count. */
+static gboolean
+measure (const KvasirKvCache *self, const KvasirStateHeader *header, gsize *n_bytes)
+{
+  gsize per_cell = 8 + 8 * (gsize) header->n_set_words;
+  gsize n_cell_bytes;
+
+  per_cell += kvasir_kv_store_get_bytes_per_cell (&self->store);
+  return g_size_checked_mul (&n_cell_bytes, per_cell, header->n_cells) &&
+         g_size_checked_add (n_bytes, n_cell_bytes,
+                             kvasir_state_get_frame_bytes () +
+                                 LAYER_BYTES * (gsize) self->store.n_layers);
+}
+
+/* The cells of @seq or all, ascending. */
+static guint32 *
+list_cells (const KvasirKvCache *self, gint seq, guint n_cells)
+{
+  const KvasirCells *cells = &self->cells;
+  const guint64 *words =
+      seq < 0 ? cells->used.words[0] : kvasir_cells_owned_by (cells, (guint) seq);
+  guint32 *list = g_new (guint32, n_cells);
+  guint n = 0;
+
+  for (guint w = 0; n < n_cells; w++)
+    for (guint64 left = words[w]; left != 0; left &= left - 1)
+      list[n++] = w * 64 + (guint32) __builtin_ctzll (left);
+  return list;
+}
+
+/* How many of @cells from the first on are neighbours. */
+static guint
+measure_run (const guint32 *cells, guint n)
+{
+  guint n_run = 1;
+
+  while (n_run < n && cells[n_run] == cells[0] + n_run)
+    n_run++;
+  return n_run;
+}
+
+static void
+put_cells (const KvasirKvCache *self,
+           const guint32 *list,
+           const KvasirStateHeader *header,
+           GByteArray *out)
+{
+  for (guint i = 0; i < header->n_cells; i++)
+    {
+      KvasirCell cell;
+
+      kvasir_cells_get (&self->cells, list[i], &cell);
+      kvasir_state_put_u32 (out, (guint32) cell.pos);
+      kvasir_state_put_u32 (out, (guint32) cell.token);
+      for (guint w = 0; w < header->n_set_words; w++)
+        kvasir_state_put_u64 (out, cell.seqs.w[w]);
+    }
+}
+
+static void
+put_rows (const KvasirKvCache *self,
+          const KvasirKvTensor *tensor,
+          const guint32 *list,
+          guint n_cells,
+          GByteArray *out)
+{
+  KvasirBuffer *buffer;
+  guint n_run;
+
+  if (tensor->n_bytes == 0)
+    return;
+  buffer = kvasir_kv_store_peek_buffer (&self->store, tensor);
+  for (guint i = 0; i < n_cells; i += n_run)
+    {
+      guint start = out->len;
+
+      n_run = measure_run (list + i, n_cells - i);
+      g_byte_array_set_size (out, start + (guint) (n_run * tensor->row_bytes));
+      buffer->vtable->get (buffer, tensor->offset + list[i] * tensor->row_bytes, out->data + start,
+                           n_run * tensor->row_bytes);
+    }
+}
+
+static void
+put_layers (const KvasirKvCache *self, GByteArray *out)
+{
+  for (guint i = 0; i < self->store.n_layers; i++)
+    {
+      const KvasirKvRows *rows = &self->store.rows[i];
+
+      kvasir_state_put_u32 (out, (guint32) rows->layer);
+      kvasir_state_put_u32 (out, 0);
+      kvasir_state_put_u64 (out, rows->k.row_bytes);
+      kvasir_state_put_u64 (out, rows->v.row_bytes);
+    }
+}
+
+/* Makes room in @out for a blob of @n_bytes, so that it is written without moving. */
+static gboolean
+reserve (GByteArray *out, gsize n_bytes, GError **error)
+{
+  guint start = out->len;
+
+  if (n_bytes > G_MAXUINT - start)
+    {
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY,
+                   "Saved state: %" G_GSIZE_FORMAT " bytes, expected at most %u", n_bytes,
+                   G_MAXUINT - start);
+      return FALSE;
+    }
+  g_byte_array_set_size (out, start + (guint) n_bytes);
+  g_byte_array_set_size (out, start);
+  return TRUE;
+}
+
+gboolean
+kvasir_kv_cache_state_write (
+    KvasirMemory *memory, gint seq, gboolean partial, GByteArray *out, GError **error)
+{
+  KvasirKvCache *self = (KvasirKvCache *) memory;
+  KvasirStateHeader header;
+  g_autofree guint32 *list = NULL;
+  gsize start = out->len;
+  gsize n_bytes = G_MAXSIZE;
+
+  describe (self, seq, partial, &header);
+  if (!measure (self, &header, &n_bytes) || !reserve (out, n_bytes, error))
+    return FALSE;
+
+  kvasir_state_put_header (out, &header, n_bytes);
+  put_layers (self, out);
+  list = list_cells (self, seq, header.n_cells);
+  put_cells (self, list, &header, out);
+  for (guint i = 0; i < self->store.n_layers; i++)
+    {
+      put_rows (self, &self->store.rows[i].k, list, header.n_cells, out);
+      put_rows (self, &self->store.rows[i].v, list, header.n_cells, out);
+    }
+  kvasir_state_seal (out, start);
+  g_assert (out->len - start == n_bytes);
+
+  kvasir_kv_cache_emit (
+      self, KVASIR_EVENT_STATE_SAVE,
+      &(KvasirEvent){ .seq = seq, .n = (gint32) header.n_cells, .a = (gint64) n_bytes });
+  return TRUE;
+}
+
+static gboolean
+check_number (const char *what, guint64 found, guint64 expected, GError **error)
+{
+  return found == expected ||
+         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                             "Saved state: %s %" G_GUINT64_FORMAT ", expected %" G_GUINT64_FORMAT,
+                             what, found, expected);
+}
+
+static const char *
+get_extent_name (const KvasirStateHeader *header)
+{
+  if (header->partial)
+    return header->whole ? "the checkpoint of a whole memory" : "the checkpoint of one sequence";
+  return header->whole ? "a whole memory" : "one sequence";
+}
+
+/* What was saved must be of the same kind, model and settings. */
+static gboolean
+check_header (const KvasirStateHeader *found, const KvasirStateHeader *expected, GError **error)
+{
+  if (found->whole != expected->whole || found->partial != expected->partial)
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                               "Saved state: holds %s, expected %s", get_extent_name (found),
+                               get_extent_name (expected));
+  if (memcmp (found->arch, expected->arch, KVASIR_STATE_ARCH) != 0)
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                               "Saved state: of another architecture, expected %.*s",
+                               KVASIR_STATE_ARCH, expected->arch);
+  return check_number ("memory class", found->klass, expected->klass, error) &&
+         check_number ("K type", found->type_k, expected->type_k, error) &&
+         check_number ("V type", found->type_v, expected->type_v, error) &&
+         check_number ("rope settings", found->rope_hash, expected->rope_hash, error) &&
+         check_number ("number of layers", found->n_layers, expected->n_layers, error);
+}
+
+static gboolean
+check_layers (const KvasirKvCache *self, KvasirStateReader *reader, GError **error)
+{
+  for (guint i = 0; i < self->store.n_layers; i++)
+    {
+      const KvasirKvRows *rows = &self->store.rows[i];
+
+      if (!check_number ("layer", kvasir_state_take_u32 (reader), (guint32) rows->layer, error))
+        return FALSE;
+      kvasir_state_take_u32 (reader);
+      if (!check_number ("bytes of a K row", kvasir_state_take_u64 (reader), rows->k.row_bytes,
+                         error) ||
+          !check_number ("bytes of a V row", kvasir_state_take_u64 (reader), rows->v.row_bytes,
+                         error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static guint
+count_own_cells (const KvasirCells *cells, guint seq)
+{
+  const guint64 *words = kvasir_cells_owned_by (cells, seq);
+  guint n = 0;
+
+  for (guint w = 0; w < cells->n_words; w++)
+    for (guint64 left = words[w]; left != 0; left &= left - 1)
+      {
+        KvasirSeqSet seqs;
+
+        kvasir_cells_get_seqs (cells, w * 64 + (guint) __builtin_ctzll (left), &seqs);
+        n += kvasir_seq_set_count (&seqs) == 1;
+      }
+  return n;
+}
+
+/* Whether so many cells will be free once what is replaced is gone. */
+static gboolean
+check_room (const KvasirKvCache *self, gint seq, guint n_cells, GError **error)
+{
+  const KvasirCells *cells = &self->cells;
+  guint n_room = cells->size;
+
+  if (seq >= 0)
+    n_room = cells->size - cells->n_used + count_own_cells (cells, (guint) seq);
+  return n_cells <= n_room ||
+         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_NO_ROOM,
+                             "Saved state: %u cells, but only %u are free", n_cells, n_room);
+}
+
+/* What the restore writes. */
+typedef struct
+{
+  guint n_cells;
+  KvasirCellEntry *entries; /* (owned) [n_cells] */
+  KvasirSeqSet *seqs;       /* (owned) [n_cells], of the entries */
+  guint32 *slots;           /* (owned) [n_cells], where they go */
+} Restore;
+
+static void
+restore_clear (Restore *self)
+{
+  g_free (self->entries);
+  g_free (self->seqs);
+  g_free (self->slots);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Restore, restore_clear)
+
+static gboolean
+is_set_valid (const KvasirKvCache *self, const KvasirSeqSet *seqs)
+{
+  return !kvasir_seq_set_is_empty (seqs) && kvasir_seq_set_next (seqs, self->parent.n_seq_max) < 0;
+}
+
+/* Reads cells whose bytes are there. */
+static gboolean
+read_cells (const KvasirKvCache *self,
+            KvasirStateReader *reader,
+            const KvasirStateHeader *header,
+            gint seq,
+            Restore *restore,
+            GError **error)
+{
+  for (guint i = 0; i < restore->n_cells; i++)
+    {
+      KvasirCellEntry *entry = &restore->entries[i];
+      KvasirSeqSet *seqs = &restore->seqs[i];
+
+      entry->pos = (gint32) kvasir_state_take_u32 (reader);
+      entry->token = (gint32) kvasir_state_take_u32 (reader);
+      entry->step = self->parent.step;
+      entry->seqs = seqs;
+      *seqs = (KvasirSeqSet){ 0 };
+      if (seq >= 0)
+        kvasir_seq_set_add (seqs, (guint) seq);
+      for (guint w = 0; w < header->n_set_words; w++)
+        seqs->w[w] = kvasir_state_take_u64 (reader);
+      if (entry->pos < 0 || entry->pos >= KVASIR_POS_END || entry->token < -1)
+        return kvasir_memory_fail (
+            error, KVASIR_ENGINE_ERROR_BAD_FILE,
+            "Saved state: cell %u has position %d and token %d, expected at least 0, -1", i,
+            entry->pos, entry->token);
+      if (!is_set_valid (self, seqs))
+        return kvasir_memory_fail (
+            error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+            "Saved state: cell %u belongs to no sequence, or to one above %u", i,
+            self->parent.n_seq_max - 1);
+    }
+  return TRUE;
+}
+
+/* Everything that can be wrong is found here. The rows are what @reader has left. */
+static gboolean
+prepare (const KvasirKvCache *self,
+         gint seq,
+         KvasirStateReader *reader,
+         const KvasirStateHeader *header,
+         Restore *restore,
+         GError **error)
+{
+  gsize n_bytes;
+
+  if (header->n_set_words > (seq < 0 ? G_N_ELEMENTS (restore->seqs->w) : 0) ||
+      (header->partial && header->n_cells > 0) || !measure (self, header, &n_bytes) ||
+      n_bytes != reader->n_bytes + kvasir_state_get_frame_bytes () - reader->pos)
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_FILE,
+                               "Saved state: %u cells and %u words a set do not make its length",
+                               header->n_cells, header->n_set_words);
+  if (!check_layers (self, reader, error) || !check_room (self, seq, header->n_cells, error))
+    return FALSE;
+
+  restore->n_cells = header->n_cells;
+  restore->entries = g_new (KvasirCellEntry, header->n_cells);
+  restore->seqs = g_new (KvasirSeqSet, header->n_cells);
+  restore->slots = g_new (guint32, header->n_cells);
+  return read_cells (self, reader, header, seq, restore, error);
+}
+
+/* The memory becomes what was saved, from cell 0 on. */
+static void
+replace_all (KvasirKvCache *self, Restore *restore)
+{
+  KvasirCells *cells = &self->cells;
+  guint end = MAX (kvasir_cells_get_end (cells), restore->n_cells);
+
+  for (guint i = 0; i < end; i++)
+    {
+      kvasir_changes_before (&self->changes, cells, i);
+      if (cells->pos[i] >= 0)
+        kvasir_cells_empty (cells, i);
+      if (i < restore->n_cells)
+        {
+          kvasir_cells_place (cells, i, &restore->entries[i]);
+          restore->slots[i] = i;
+        }
+      kvasir_changes_after (&self->changes, cells, i);
+    }
+  kvasir_changes_flush (&self->changes);
+  kvasir_cells_settle (cells);
+  kvasir_kv_cache_set_head (self, 0);
+}
+
+/* The sequence goes, and what was saved is placed as one batch. */
+static void
+replace_seq (KvasirKvCache *self, guint seq, Restore *restore)
+{
+  KvasirCells *cells = &self->cells;
+  gboolean found;
+
+  kvasir_kv_cache_remove (self, (gint) seq, 0, KVASIR_POS_END);
+  if (restore->n_cells == 0)
+    return;
+  found = kvasir_slots_find (cells, restore->n_cells, restore->slots);
+  g_assert (found);
+  for (guint i = 0; i < restore->n_cells; i++)
+    kvasir_kv_cache_place (self, restore->slots[i], &restore->entries[i]);
+  kvasir_changes_flush (&self->changes);
+  kvasir_kv_cache_set_head (self, restore->slots[restore->n_cells - 1] + 1);
+}
+
+static void
+take_rows (KvasirKvCache *self,
+           const KvasirKvTensor *tensor,
+           const Restore *restore,
+           KvasirStateReader *reader)
+{
+  KvasirBuffer *buffer;
+  guint n_run;
+
+  if (tensor->n_bytes == 0)
+    return;
+  buffer = kvasir_kv_store_peek_buffer (&self->store, tensor);
+  for (guint i = 0; i < restore->n_cells; i += n_run)
+    {
+      n_run = measure_run (restore->slots + i, restore->n_cells - i);
+      buffer->vtable->set (buffer, tensor->offset + restore->slots[i] * tensor->row_bytes,
+                           kvasir_state_take (reader, n_run * tensor->row_bytes),
+                           n_run * tensor->row_bytes);
+    }
+}
+
+static void
+restore_run (KvasirKvCache *self, gint seq, Restore *restore, KvasirStateReader *reader)
+{
+  self->plan = NULL;
+  self->ubatch.n_tokens = 0;
+  if (seq < 0)
+    replace_all (self, restore);
+  else
+    replace_seq (self, (guint) seq, restore);
+  for (guint i = 0; i < self->store.n_layers; i++)
+    {
+      take_rows (self, &self->store.rows[i].k, restore, reader);
+      take_rows (self, &self->store.rows[i].v, restore, reader);
+    }
+}
+
+gboolean
+kvasir_kv_cache_state_read (KvasirMemory *memory,
+                            gint seq,
+                            gboolean partial,
+                            const guint8 *bytes,
+                            gsize n_bytes,
+                            GError **error)
+{
+  KvasirKvCache *self = (KvasirKvCache *) memory;
+  KvasirStateReader reader;
+  KvasirStateHeader header;
+  KvasirStateHeader expected;
+  g_auto (Restore) restore = { 0 };
+  gboolean ok;
+
+  describe (self, seq, partial, &expected);
+  ok = kvasir_state_open (&reader, &header, bytes, n_bytes, error) &&
+       check_header (&header, &expected, error) &&
+       prepare (self, seq, &reader, &header, &restore, error);
+  kvasir_kv_cache_emit (
+      self, KVASIR_EVENT_STATE_LOAD,
+      &(KvasirEvent){
+          .seq = seq, .n = (gint32) restore.n_cells, .a = (gint64) n_bytes, .b = ok ? 1 : 0 });
+  /* A plain cache keeps nothing that belongs into a checkpoint. */
+  if (ok && !partial)
+    restore_run (self, seq, &restore, &reader);
+  return ok;
+}
