@@ -1,0 +1,161 @@
+/* Matrix products of every type against sums in double over the dequantised weights. */
+#include <math.h>
+
+#include "rig.h"
+
+static const KvasirType types[] = {
+  KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_BF16, KVASIR_TYPE_Q4_0,   KVASIR_TYPE_Q4_1,
+  KVASIR_TYPE_Q5_0, KVASIR_TYPE_Q5_1, KVASIR_TYPE_Q8_0, KVASIR_TYPE_Q2_K,   KVASIR_TYPE_Q3_K,
+  KVASIR_TYPE_Q4_K, KVASIR_TYPE_Q5_K, KVASIR_TYPE_Q6_K, KVASIR_TYPE_IQ4_NL, KVASIR_TYPE_IQ4_XS,
+};
+
+/* Whether the activations may be rounded to int8 blocks, which costs about 2e-5 of the power. */
+static double
+get_bound (KvasirType type)
+{
+  gboolean is_plain =
+      type == KVASIR_TYPE_F32 || type == KVASIR_TYPE_F16 || type == KVASIR_TYPE_BF16;
+
+  return is_plain ? 1e-10 : 1e-4;
+}
+
+static double *
+multiply (const float *w, const float *x, const float *bias, gint64 k, gint64 rows, gint64 n)
+{
+  double *y = g_new (double, (gsize) (rows * n));
+
+  for (gint64 t = 0; t < n; t++)
+    for (gint64 r = 0; r < rows; r++)
+      {
+        double sum = bias ? bias[r] : 0;
+        for (gint64 i = 0; i < k; i++)
+          sum += (double) w[r * k + i] * x[t * k + i];
+        y[t * rows + r] = sum;
+      }
+  return y;
+}
+
+static void
+check_product (KvasirCpuIsa isa, int n_threads, KvasirType type, GRand *rand, const gint64 shape[3])
+{
+  g_autoptr (Rig) rig = rig_new (isa, n_threads);
+  gint64 k = shape[0], rows = shape[1], n = shape[2];
+  KvasirTensor *w = rig_random (rig, rand, type, k, rows, 1);
+  KvasirTensor *x = rig_random (rig, rand, KVASIR_TYPE_F32, k, n, 1);
+  KvasirTensor *bias = n % 2 ? rig_random (rig, rand, KVASIR_TYPE_F32, rows, 1, 1) : NULL;
+  KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ rows, n, 1 }, w, x, bias);
+  g_autofree float *weights = rig_get_floats (w);
+  g_autofree double *expected = multiply (weights, x->data, bias ? bias->data : NULL, k, rows, n);
+
+  g_assert_cmpint (rig_compute (rig, (int) n, 0), ==, KVASIR_STATUS_OK);
+  double nmse = rig_get_nmse_double (y->data, expected, (gsize) (rows * n));
+  if (!(nmse < get_bound (type)))
+    g_test_message ("%s %s k %d rows %d tokens %d: nmse %g", kvasir_cpu_isa_get_name (isa),
+                    kvasir_type_get_name ((int) type), (int) k, (int) rows, (int) n, nmse);
+  g_assert_cmpfloat (nmse, <, get_bound (type));
+}
+
+static void
+test_shapes (void)
+{
+  static const gint64 n_tokens[] = { 1, 2, 3, 4, 5, 7, 8, 9, 16, 21, 150 };
+  static const gint64 n_rows[] = { 1, 15, 64, 70, 131 };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (gsize t = 0; t < G_N_ELEMENTS (types); t++)
+      for (gsize i = 0; i < G_N_ELEMENTS (n_tokens); i++)
+        {
+          gint64 block = kvasir_type_get_block_len ((int) types[t]);
+          gint64 k = block == 1 ? g_rand_int_range (rand, 1, 700)
+                                : block * g_rand_int_range (rand, 1, 1 + 1100 / (int) block);
+          gint64 shape[3] = { k, n_rows[(i + t) % G_N_ELEMENTS (n_rows)], n_tokens[i] };
+          check_product (*isa, 1 + (int) i % 2, types[t], rand, shape);
+        }
+}
+
+/* Rows that lie apart, in the activations and in the result. */
+static void
+test_strides (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (8);
+
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (int n = 3; n <= 33; n += 30)
+      {
+        g_autoptr (Rig) rig = rig_new (*isa, 2);
+        KvasirTensor *w = rig_random (rig, rand, KVASIR_TYPE_Q8_0, 64, 40, 1);
+        KvasirTensor *x = rig_random (rig, rand, KVASIR_TYPE_F32, 96, n, 1);
+        KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 50, n, 1 }, w, x, NULL);
+        x->ne[0] = 64;
+        y->ne[0] = 40;
+        g_assert_cmpint (rig_compute (rig, n, 0), ==, KVASIR_STATUS_OK);
+        g_autofree float *weights = rig_get_floats (w);
+        for (int t = 0; t < n; t++)
+          {
+            const float *row = (const float *) y->data + t * 50;
+            g_autofree double *expected =
+                multiply (weights, (float *) x->data + t * 96, NULL, 64, 40, 1);
+            g_assert_cmpfloat (rig_get_nmse_double (row, expected, 40), <, 1e-3);
+            for (int i = 40; i < 50; i++)
+              g_assert_cmpfloat (row[i], ==, 0);
+          }
+      }
+}
+
+static void
+test_threads_agree (void)
+{
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (gsize t = 0; t < G_N_ELEMENTS (types); t++)
+      for (int n = 1; n <= 41; n += 20)
+        {
+          float *results[2];
+          for (int i = 0; i < 2; i++)
+            {
+              g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+              g_autoptr (Rig) rig = rig_new (*isa, i + 1);
+              KvasirTensor *w = rig_random (rig, rand, types[t], 256, 200, 1);
+              KvasirTensor *x = rig_random (rig, rand, KVASIR_TYPE_F32, 256, n, 1);
+              KvasirTensor *y =
+                  rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 200, n, 1 }, w, x, NULL);
+              g_assert_cmpint (rig_compute (rig, n, 0), ==, KVASIR_STATUS_OK);
+              results[i] = rig_get_floats (y);
+            }
+          g_assert_cmpmem (results[0], 200 * (gsize) n * sizeof (float), results[1],
+                           200 * (gsize) n * sizeof (float));
+          g_free (results[0]);
+          g_free (results[1]);
+        }
+}
+
+static void
+test_unsupported (void)
+{
+  g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 1);
+  KvasirTensor *w = rig_tensor (rig, KVASIR_TYPE_F32, 64, 8, 1);
+  KvasirTensor *x = rig_tensor (rig, KVASIR_TYPE_F32, 64, 2, 1);
+  KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 8, 2, 1 }, w, x, NULL);
+  const KvasirDeviceVtable *vtable = rig->device->vtable;
+
+  g_assert_true (vtable->supports_op (rig->device, y));
+  w->type = KVASIR_TYPE_IQ2_XS;
+  g_assert_false (vtable->supports_op (rig->device, y));
+  w->type = KVASIR_TYPE_F32;
+  x->ne[0] = 32;
+  g_assert_false (vtable->supports_op (rig->device, y));
+  x->ne[0] = 64;
+  y->src[1] = NULL;
+  g_assert_false (vtable->supports_op (rig->device, y));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/backends/mul-mat/every-type-and-tail-equals-double", test_shapes);
+  g_test_add_func ("/backends/mul-mat/rows-may-lie-apart", test_strides);
+  g_test_add_func ("/backends/mul-mat/threads-do-not-change-results", test_threads_agree);
+  g_test_add_func ("/backends/mul-mat/impossible-shapes-are-not-supported", test_unsupported);
+  return g_test_run ();
+}
