@@ -8,7 +8,8 @@ encoder_clear (KvasirEncoder *encoder)
 {
   kvasir_merger_clear (&encoder->merger);
   g_free (encoder->chars);
-  g_string_free (encoder->scratch, TRUE);
+  if (encoder->scratch)
+    g_string_free (encoder->scratch, TRUE);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (KvasirEncoder, encoder_clear)
@@ -65,19 +66,8 @@ encode_matches (KvasirEncoder *encoder, const char *text, gsize len, const GArra
 }
 
 static gboolean
-encode (const KvasirVocab *self,
-        const char *text,
-        gsize len,
-        KvasirSpecialFilter filter,
-        gpointer data,
-        GArray *ids,
-        GError **error)
+check_text (const KvasirVocab *self, gsize len, GError **error)
 {
-  g_auto (KvasirEncoder) encoder = { .vocab = self, .ids = ids };
-  g_autoptr (GArray) matches = NULL;
-  guint n_before = ids->len;
-
-  encoder.scratch = g_string_new (NULL);
   if (!kvasir_vocab_can_tokenize (self))
     {
       g_set_error (
@@ -95,11 +85,32 @@ encode (const KvasirVocab *self,
                    KVASIR_VOCAB_MAX_TEXT_BYTES, len);
       return FALSE;
     }
-  matches = kvasir_vocab_match_special (self, text, len, filter, data);
-  if (encode_matches (&encoder, text, len, matches))
-    return TRUE;
-  g_array_set_size (ids, n_before);
-  return kvasir_vocab_no_memory (error);
+  return TRUE;
+}
+
+/* Which special tokens count in a text. */
+typedef struct
+{
+  KvasirSpecialFilter filter;
+  gpointer data;
+} Rule;
+
+static gboolean
+encode (const KvasirVocab *self,
+        const char *text,
+        gsize len,
+        const Rule *rule,
+        GArray *ids,
+        GError **error)
+{
+  g_auto (KvasirEncoder) encoder = { .vocab = self, .ids = ids };
+  g_autoptr (GArray) matches = NULL;
+
+  if (!check_text (self, len, error))
+    return FALSE;
+  encoder.scratch = g_string_new (NULL);
+  matches = kvasir_vocab_match_special (self, text, len, rule->filter, rule->data);
+  return encode_matches (&encoder, text, len, matches) || kvasir_vocab_no_memory (error);
 }
 
 typedef struct
@@ -126,6 +137,7 @@ kvasir_vocab_tokenize (const KvasirVocab *self,
                        GError **error)
 {
   PlainFilter filter = { self, parse_special };
+  Rule rule = { filter_plain, &filter };
   guint n_before;
 
   g_return_val_if_fail (text != NULL && ids != NULL, FALSE);
@@ -133,8 +145,7 @@ kvasir_vocab_tokenize (const KvasirVocab *self,
   n_before = ids->len;
   if (add_special && self->add_bos && self->bos >= 0)
     g_array_append_val (ids, self->bos);
-  if (!encode (self, text, len < 0 ? strlen (text) : (gsize) len, filter_plain, &filter, ids,
-               error))
+  if (!encode (self, text, len < 0 ? strlen (text) : (gsize) len, &rule, ids, error))
     {
       g_array_set_size (ids, n_before);
       return FALSE;
@@ -203,6 +214,8 @@ kvasir_vocab_tokenize_spans (const KvasirVocab *self,
                              GError **error)
 {
   SpanFilter filter = { self, spans, n_spans };
+  Rule rule = { filter_spans, &filter };
+  guint n_before;
   gsize len = 0;
 
   g_return_val_if_fail (text != NULL && ids != NULL, FALSE);
@@ -212,5 +225,9 @@ kvasir_vocab_tokenize_spans (const KvasirVocab *self,
       len = spans[i].offset + spans[i].len;
     }
 
-  return encode (self, text, len, filter_spans, &filter, ids, error);
+  n_before = ids->len;
+  if (encode (self, text, len, &rule, ids, error))
+    return TRUE;
+  g_array_set_size (ids, n_before);
+  return FALSE;
 }

@@ -45,13 +45,20 @@ kvasir_merger_add (KvasirMerger *self, guint32 id, guint32 len)
   symbol[-1].next = i;
 }
 
+/* A heap of four children a node: half as deep as one of two, and the children of a node lie in one
+ * line of the processor's cache. */
+enum
+{
+  N_CHILDREN = 4,
+};
+
 static void
 push (KvasirMerger *self, guint64 pair)
 {
   gsize i = self->n_heap++;
 
-  for (; i > 0 && self->heap[(i - 1) / 2] > pair; i = (i - 1) / 2)
-    self->heap[i] = self->heap[(i - 1) / 2];
+  for (; i > 0 && self->heap[(i - 1) / N_CHILDREN] > pair; i = (i - 1) / N_CHILDREN)
+    self->heap[i] = self->heap[(i - 1) / N_CHILDREN];
   self->heap[i] = pair;
 }
 
@@ -61,15 +68,20 @@ pop (KvasirMerger *self)
   guint64 least = self->heap[0];
   guint64 last = self->heap[--self->n_heap];
   gsize i = 0;
-  gsize child;
+  gsize first;
 
-  for (; (child = 2 * i + 1) < self->n_heap; i = child)
+  for (; (first = N_CHILDREN * i + 1) < self->n_heap;)
     {
-      if (child + 1 < self->n_heap && self->heap[child + 1] < self->heap[child])
-        child++;
+      gsize end = MIN (first + N_CHILDREN, self->n_heap);
+      gsize child = first;
+
+      for (gsize k = first + 1; k < end; k++)
+        if (self->heap[k] < self->heap[child])
+          child = k;
       if (self->heap[child] >= last)
         break;
       self->heap[i] = self->heap[child];
+      i = child;
     }
   self->heap[i] = last;
   return least;

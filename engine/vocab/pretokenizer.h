@@ -6,23 +6,9 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "engine/vocab/scanners.h"
 
 G_BEGIN_DECLS
-
-/* A character with what scanners ask of it, in 32 bits: code point (21 bits), length in bytes - 1
- * (2 bits), general category (5 bits), white space, letter, number. A byte that is no UTF-8 counts
- * as U+FFFD of length 1, so that every byte of the text belongs to exactly one character. */
-typedef guint32 KvasirChar;
-
-/* Decodes @text into @chars, which has room for @len. Returns: the number of characters */
-gsize kvasir_chars_decode (const char *text, gsize len, KvasirChar *chars);
-
-static inline gsize
-kvasir_char_get_bytes (KvasirChar c)
-{
-  return (c >> 21 & 3) + 1;
-}
 
 typedef struct _KvasirPreTokenizer KvasirPreTokenizer;
 

@@ -1,7 +1,7 @@
 /* engine/vocab/vocab-private.h - what the files of the vocabulary share
  *
- * vocab.c builds it and gives it out, special.c knows marks and cuts text at them, bpe.c and spm.c
- * encode what lies between, encode.c leads them, decode.c turns ids into text.
+ * load.c builds it, vocab.c gives it out, special.c knows marks and cuts text at them, bpe.c and
+ * spm.c encode what lies between, encode.c leads them, decode.c turns ids into text.
  */
 #pragma once
 
@@ -88,7 +88,7 @@ struct _KvasirVocab
   guint32 pair_mask;
 };
 
-/* vocab.c */
+/* load.c */
 gint64 kvasir_vocab_find (const KvasirVocab *self, const char *text, gsize len);
 /* The id of the text, which becomes a symbol behind the tokens where it is none yet; or
  * KVASIR_VOCAB_NO_ID where there is no memory. Only while building. */

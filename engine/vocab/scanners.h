@@ -1,0 +1,46 @@
+/* engine/vocab/scanners.h - the regular expressions of pre-tokenizers, written by hand
+ *
+ * Each function matches one expression at the start of @n > 0 characters and returns the length of
+ * the match in characters, 0 for none. @max_digits bounds the expressions that group digits.
+ * Thread: any, pure.
+ */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* A character with what scanners ask of it, in 32 bits: code point (21 bits), length in bytes - 1
+ * (2 bits), general category (5 bits), white space, letter, number. A byte that is no UTF-8 counts
+ * as U+FFFD of length 1, so that every byte of the text belongs to exactly one character. */
+typedef guint32 KvasirChar;
+
+/* Decodes @text into @chars, which has room for @len. Returns: the number of characters */
+gsize kvasir_chars_decode (const char *text, gsize len, KvasirChar *chars);
+
+static inline gsize
+kvasir_char_get_bytes (KvasirChar c)
+{
+  return (c >> 21 & 3) + 1;
+}
+
+typedef gsize (*KvasirScanFunc) (const KvasirChar *chars, gsize n, guint max_digits);
+
+/* 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S) */
+gsize kvasir_scan_gpt2 (const KvasirChar *chars, gsize n, guint max_digits);
+/* (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max}| ?[^\s\p{L}\p{N}]+[\r\n]*
+ * |\s*[\r\n]+|\s+(?!\S)|\s+ */
+gsize kvasir_scan_llama3 (const KvasirChar *chars, gsize n, guint max_digits);
+/* [^\r\n\p{L}\p{N}]?(U*W+|U+W*)(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,max}
+ * | ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+gsize kvasir_scan_gpt4o (const KvasirChar *chars, gsize n, guint max_digits);
+/* \p{N}{1,max} */
+gsize kvasir_scan_number (const KvasirChar *chars, gsize n, guint max_digits);
+/* [0-9][0-9][0-9] */
+gsize kvasir_scan_three_digits (const KvasirChar *chars, gsize n, guint max_digits);
+/* [\p{P}\$\+<=>\^~\|]+ */
+gsize kvasir_scan_punctuation (const KvasirChar *chars, gsize n, guint max_digits);
+/* [\p{P}\$\+<=>\^~\|`]+ */
+gsize kvasir_scan_punctuation_falcon (const KvasirChar *chars, gsize n, guint max_digits);
+
+G_END_DECLS
