@@ -1,0 +1,76 @@
+/* app/cli/cli.h - what the subcommands of kvasir-cli share
+ *
+ * Exit status: 0 done, 1 an expectation did not hold, 2 the command line or a scenario is wrong,
+ * 3 a model, a context or a file could not be used. Results go to stdout, messages to stderr.
+ */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+
+#include "engine/session/context.h"
+
+G_BEGIN_DECLS
+
+enum
+{
+  KVASIR_EXIT_OK = 0,
+  KVASIR_EXIT_EXPECT = 1,
+  KVASIR_EXIT_USAGE = 2,
+  KVASIR_EXIT_MODEL = 3
+};
+
+/* The code of an error of this domain is the exit status. */
+#define KVASIR_CLI_ERROR (kvasir_cli_error_quark ())
+GQuark kvasir_cli_error_quark (void);
+
+/* Options that every subcommand that computes understands. */
+typedef struct
+{
+  char *isa;      /* (owned) (nullable) */
+  gint n_threads; /* 0: default */
+} KvasirDeviceArgs;
+
+/* Parses @argv in place with @entries and, unless @device is NULL, the device options. FALSE after
+ * a message; `--help` prints and exits through @status 0. @status: (out) */
+typedef struct
+{
+  const char *summary;         /* "FILE - what it does" */
+  const GOptionEntry *entries; /* (nullable) */
+  KvasirDeviceArgs *device;    /* (nullable) */
+  gint min_args;
+  gint max_args;
+} KvasirCommandLine;
+
+gboolean kvasir_cli_parse (const KvasirCommandLine *line, int *argc, char ***argv, int *status);
+
+/* Prints "kvasir-cli: message" and gives the exit status that belongs to @error. */
+int kvasir_cli_fail (const GError *error);
+
+KvasirDevice *kvasir_cli_open_device (const KvasirDeviceArgs *args, GError **error);
+void kvasir_cli_close_device (KvasirDevice *device);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirDevice, kvasir_cli_close_device)
+
+/* Where the app keeps its models. Returns: (transfer full) */
+char *kvasir_cli_get_model_dir (void);
+/* @name beside @near (nullable), in each of @dirs (nullable), then in the app's folder.
+ * Returns: (transfer full): a path, or NULL with an error that lists the folders */
+char *kvasir_cli_find_model (const char *name, const char *near, char **dirs, GError **error);
+
+/* A number for JSON; null where it is not finite. */
+json_t *kvasir_cli_json_real (double value);
+/* "93.8 MiB" with a point, whatever the locale. Returns: (transfer full) */
+char *kvasir_cli_format_bytes (guint64 n_bytes);
+/* Prints @value as one line; takes it. */
+void kvasir_cli_print_json (json_t *value);
+/* Type of a name such as "q8_0"; -1 where a cache can't have it. */
+int kvasir_cli_find_cache_type (const char *name);
+
+/* Subcommands: argv[0] is their name. */
+int kvasir_cli_run (int argc, char **argv);
+int kvasir_cli_info (int argc, char **argv);
+int kvasir_cli_plan (int argc, char **argv);
+int kvasir_cli_bench (int argc, char **argv);
+int kvasir_cli_chat (int argc, char **argv);
+
+G_END_DECLS

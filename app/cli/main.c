@@ -1,0 +1,49 @@
+#include <locale.h>
+#include <string.h>
+
+#include "app/cli/cli.h"
+
+typedef struct
+{
+  const char *name;
+  int (*run) (int argc, char **argv);
+  const char *help;
+} Command;
+
+static const Command commands[] = {
+  { "run", kvasir_cli_run, "play a scenario and print what each operation does" },
+};
+
+static void
+print_help (void)
+{
+  g_print ("Usage: kvasir-cli COMMAND [OPTION...]\n\n");
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    g_print ("  %-8s %s\n", commands[i].name, commands[i].help);
+  g_print ("\nkvasir-cli COMMAND --help shows the options of a command.\n");
+}
+
+int
+main (int argc, char **argv)
+{
+  setlocale (LC_ALL, "");
+  if (argc < 2)
+    {
+      print_help ();
+      return KVASIR_EXIT_USAGE;
+    }
+  if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0)
+    {
+      print_help ();
+      return KVASIR_EXIT_OK;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (strcmp (argv[1], commands[i].name) == 0)
+      {
+        g_autofree char *name = g_strdup_printf ("kvasir-cli %s", commands[i].name);
+        g_set_prgname (name);
+        return commands[i].run (argc - 1, argv + 1);
+      }
+  g_printerr ("kvasir-cli: \"%s\" is no command; see kvasir-cli --help\n", argv[1]);
+  return KVASIR_EXIT_USAGE;
+}
