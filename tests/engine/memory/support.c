@@ -129,8 +129,8 @@ get_row_byte (gint32 token, guint layer, gboolean of_v, gsize i)
   return (guint8) (token * 31 + (gint32) layer * 7 + (of_v ? 3 : 1) + (gint32) i);
 }
 
-static void
-write_rows (const KvasirMemory *memory, guint cell, gint32 token)
+void
+test_write_rows (const KvasirMemory *memory, guint cell, gint32 token)
 {
   for (guint layer = 0; layer < TEST_N_LAYERS; layer++)
     {
@@ -181,7 +181,7 @@ test_decode (KvasirMemory *memory,
 
       kvasir_memory_fill_slots (memory, 0, slots);
       for (guint i = 0; i < ubatch->n_tokens; i++)
-        write_rows (memory, (guint) slots[i], ubatch->tokens[i]);
+        test_write_rows (memory, (guint) slots[i], ubatch->tokens[i]);
       if (seen != NULL)
         seen (memory, ubatch, data);
     }

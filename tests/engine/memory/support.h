@@ -45,6 +45,8 @@ gint test_decode (KvasirMemory *memory,
 /* Decodes @n tokens of one sequence; their ids are made up from @seed. */
 gint test_decode_some (KvasirMemory *memory, KvasirBatchPlan *plan, gint seq, guint n, guint seed);
 
+/* Writes rows as a computation of @token would. */
+void test_write_rows (const KvasirMemory *memory, guint cell, gint32 token);
 /* Whether the rows of @cell are those that were written for @token. Positions are left out, so that
  * a cell can be moved. */
 void test_assert_rows (KvasirMemory *memory, guint cell, gint32 token);
