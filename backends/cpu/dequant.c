@@ -6,8 +6,8 @@
 const int8_t kvasir_iq4_values[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                        1,    13,   25,  38,  53,  69,  89,  113 };
 
-static void
-f32_to_float (const void *row, float *out, int64_t n)
+void
+kvasir_f32_to_float (const void *row, float *out, int64_t n)
 {
   memcpy (out, row, (size_t) n * sizeof (float));
 }
@@ -138,7 +138,7 @@ iq4_nl_to_float (const void *row, float *out, int64_t n)
 }
 
 const KvasirRowToFloat kvasir_scalar_to_float[KVASIR_N_TYPES] = {
-  [KVASIR_TYPE_F32] = f32_to_float,
+  [KVASIR_TYPE_F32] = kvasir_f32_to_float,
   [KVASIR_TYPE_F16] = f16_to_float,
   [KVASIR_TYPE_BF16] = bf16_to_float,
   [KVASIR_TYPE_Q4_0] = q4_0_to_float,

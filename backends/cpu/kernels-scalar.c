@@ -72,12 +72,12 @@ rms_norm (const float *x, const float *weight, float eps, float *y, int64_t n)
 static void
 rotate (const float *x, const float *table, int n_rot, bool neox, float *y)
 {
-  int step = neox ? 1 : 2;
-  int partner = neox ? n_rot / 2 : 1;
+  int half = n_rot / 2;
+  int step = neox ? 1 : 2, partner = neox ? half : 1;
 
-  for (int i = 0; i < n_rot / 2; i++)
+  for (int i = 0; i < half; i++)
     {
-      float c = table[2 * i], s = table[2 * i + 1];
+      float c = table[i], s = table[half + i];
       float x0 = x[i * step], x1 = x[i * step + partner];
       y[i * step] = x0 * c - x1 * s;
       y[i * step + partner] = x0 * s + x1 * c;
@@ -93,7 +93,7 @@ quantize (const float *x, int64_t k, KvasirActs acts)
       float largest = 0;
       for (int j = 0; j < 32; j++)
         largest = fmaxf (largest, fabsf (x[32 * i + j]));
-      float d = largest / 127, id = d > 0 ? 127 / largest : 0;
+      float d = largest / 127, id = largest > 1e-30f ? 127 / largest : 0;
       int sum = 0;
       for (int j = 0; j < 32; j++)
         {
@@ -103,7 +103,6 @@ quantize (const float *x, int64_t k, KvasirActs acts)
         }
       acts.d[i] = d;
       acts.s[i] = d * (float) sum;
-      acts.sums[i] = sum;
     }
 }
 

@@ -21,9 +21,8 @@
 typedef struct
 {
   int8_t *q;
-  float *d;      /* scale of a block */
-  float *s;      /* d times the block's sum of q: what a minimum is multiplied with */
-  int32_t *sums; /* sum of q: what an offset of the weights is multiplied with */
+  float *d; /* scale of a block */
+  float *s; /* d times the block's sum of q: what a minimum or offset is multiplied with */
 } KvasirActs;
 
 /* One product dst[token][row] = weights[row] . x[token] (+ bias[row]). */
@@ -74,7 +73,7 @@ typedef struct
 /* Small dense product c[r][j] (+)= sum over i of a[r][i] b[i][j]. */
 typedef struct
 {
-  int n_rows, n_cols; /* n_cols: any; multiples of 16 are fast */
+  int n_rows, n_cols; /* rows of b are readable up to the next multiple of 16 columns */
   int depth;
   const float *a;
   const float *b;
@@ -95,7 +94,7 @@ typedef struct
   void (*unary) (KvasirUnary kind, const float *x, float *y, int64_t n);
   void (*glu) (KvasirUnary kind, const float *gate, const float *up, float *y, int64_t n);
   void (*rms_norm) (const float *x, const float *weight, float eps, float *y, int64_t n);
-  /* Turns @n_rot elements; @table holds n_rot / 2 pairs (cos, sin). x may be y. */
+  /* Turns @n_rot elements; @table holds n_rot / 2 cosines and as many sines. x may be y. */
   void (*rotate) (const float *x, const float *table, int n_rot, bool neox, float *y);
 
   void (*quantize) (const float *x, int64_t k, KvasirActs acts);
@@ -112,3 +111,7 @@ typedef struct
 } KvasirCpuKernels;
 
 extern const KvasirCpuKernels kvasir_scalar_kernels;
+#ifdef KVASIR_CPU_X86
+extern const KvasirCpuKernels kvasir_avx2_kernels;
+extern const KvasirCpuKernels kvasir_avx512_kernels;
+#endif

@@ -26,7 +26,7 @@ get_acts_bytes (int64_t k, int64_t n_tokens)
 {
   size_t n = (size_t) pad_tokens (n_tokens);
 
-  return n * (size_t) k + n * (size_t) (k / 32) * 12;
+  return n * (size_t) k + n * (size_t) (k / 32) * 2 * sizeof (float);
 }
 
 /* The activations of token @token in @slot. */
@@ -36,12 +36,10 @@ get_acts (uint8_t *slot, int64_t k, int64_t n_tokens, int64_t token)
   int64_t n = pad_tokens (n_tokens), n_blocks = k / 32;
   float *d = (float *) (void *) (slot + n * k);
   float *s = d + n * n_blocks;
-  int32_t *sums = (int32_t *) (void *) (s + n * n_blocks);
 
   return (KvasirActs){ .q = (int8_t *) slot + token * k,
                        .d = d + token * n_blocks,
-                       .s = s + token * n_blocks,
-                       .sums = sums + token * n_blocks };
+                       .s = s + token * n_blocks };
 }
 
 static int64_t
@@ -72,7 +70,6 @@ clear_acts (KvasirActs acts, int64_t k)
     {
       acts.d[i] = 0;
       acts.s[i] = 0;
-      acts.sums[i] = 0;
     }
 }
 

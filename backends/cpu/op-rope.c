@@ -72,8 +72,9 @@ fill_angles (const Turn *turn, const int32_t *positions, int64_t n, float *table
       for (int64_t t = 0; t < n; t++)
         {
           double theta = positions[t] * frequency;
-          table[(t * n_pairs + i) * 2] = (float) (cos (theta) * turn->magnitude);
-          table[(t * n_pairs + i) * 2 + 1] = (float) (sin (theta) * turn->magnitude);
+          float *row = table + t * 2 * n_pairs;
+          row[i] = (float) (cos (theta) * turn->magnitude);
+          row[n_pairs + i] = (float) (sin (theta) * turn->magnitude);
         }
     }
 }

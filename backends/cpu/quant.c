@@ -6,8 +6,8 @@
 #include "backends/cpu/half.h"
 #include "backends/cpu/rows.h"
 
-static void
-f32_from_float (const float *in, void *row, int64_t n)
+void
+kvasir_f32_from_float (const float *in, void *row, int64_t n)
 {
   memcpy (row, in, (size_t) n * sizeof (float));
 }
@@ -21,8 +21,8 @@ f16_from_float (const float *in, void *row, int64_t n)
     out[i] = kvasir_f32_to_f16 (in[i]);
 }
 
-static void
-bf16_from_float (const float *in, void *row, int64_t n)
+void
+kvasir_bf16_from_float (const float *in, void *row, int64_t n)
 {
   uint16_t *out = row;
 
@@ -75,8 +75,8 @@ invert (float d)
   return d != 0 ? 1.0f / d : 0.0f;
 }
 
-static void
-q8_0_from_float (const float *in, void *row, int64_t n)
+void
+kvasir_q8_0_from_float (const float *in, void *row, int64_t n)
 {
   KvasirBlockQ8_0 *block = row;
 
@@ -93,8 +93,8 @@ q8_0_from_float (const float *in, void *row, int64_t n)
     }
 }
 
-static void
-q4_0_from_float (const float *in, void *row, int64_t n)
+void
+kvasir_q4_0_from_float (const float *in, void *row, int64_t n)
 {
   KvasirBlockQ4_0 *block = row;
 
@@ -112,8 +112,8 @@ q4_0_from_float (const float *in, void *row, int64_t n)
     }
 }
 
-static void
-q4_1_from_float (const float *in, void *row, int64_t n)
+void
+kvasir_q4_1_from_float (const float *in, void *row, int64_t n)
 {
   KvasirBlockQ4_1 *block = row;
 
@@ -144,8 +144,8 @@ store_five_bits (const int q[32], uint8_t qh[4], uint8_t qs[16])
     qh[j / 8] |= (uint8_t) ((q[j] >> 4) << (j % 8));
 }
 
-static void
-q5_0_from_float (const float *in, void *row, int64_t n)
+void
+kvasir_q5_0_from_float (const float *in, void *row, int64_t n)
 {
   KvasirBlockQ5_0 *block = row;
   int q[32];
@@ -161,8 +161,8 @@ q5_0_from_float (const float *in, void *row, int64_t n)
     }
 }
 
-static void
-q5_1_from_float (const float *in, void *row, int64_t n)
+void
+kvasir_q5_1_from_float (const float *in, void *row, int64_t n)
 {
   KvasirBlockQ5_1 *block = row;
   int q[32];
@@ -194,8 +194,8 @@ find_iq4 (float value)
 
 /* The indices are chosen with the scale that maps the peak onto the first table value; then the
  * scale is fitted to them by least squares, weighted by x^2. */
-static void
-iq4_nl_from_float (const float *in, void *row, int64_t n)
+void
+kvasir_iq4_nl_from_float (const float *in, void *row, int64_t n)
 {
   KvasirBlockIq4Nl *block = row;
 
@@ -218,9 +218,9 @@ iq4_nl_from_float (const float *in, void *row, int64_t n)
 }
 
 const KvasirRowFromFloat kvasir_scalar_from_float[KVASIR_N_TYPES] = {
-  [KVASIR_TYPE_F32] = f32_from_float,       [KVASIR_TYPE_F16] = f16_from_float,
-  [KVASIR_TYPE_BF16] = bf16_from_float,     [KVASIR_TYPE_Q8_0] = q8_0_from_float,
-  [KVASIR_TYPE_Q4_0] = q4_0_from_float,     [KVASIR_TYPE_Q4_1] = q4_1_from_float,
-  [KVASIR_TYPE_Q5_0] = q5_0_from_float,     [KVASIR_TYPE_Q5_1] = q5_1_from_float,
-  [KVASIR_TYPE_IQ4_NL] = iq4_nl_from_float,
+  [KVASIR_TYPE_F32] = kvasir_f32_from_float,       [KVASIR_TYPE_F16] = f16_from_float,
+  [KVASIR_TYPE_BF16] = kvasir_bf16_from_float,     [KVASIR_TYPE_Q8_0] = kvasir_q8_0_from_float,
+  [KVASIR_TYPE_Q4_0] = kvasir_q4_0_from_float,     [KVASIR_TYPE_Q4_1] = kvasir_q4_1_from_float,
+  [KVASIR_TYPE_Q5_0] = kvasir_q5_0_from_float,     [KVASIR_TYPE_Q5_1] = kvasir_q5_1_from_float,
+  [KVASIR_TYPE_IQ4_NL] = kvasir_iq4_nl_from_float,
 };

@@ -15,6 +15,17 @@ typedef void (*KvasirRowFromFloat) (const float *in, void *row, int64_t n);
 extern const KvasirRowToFloat kvasir_scalar_to_float[KVASIR_N_TYPES];
 extern const KvasirRowFromFloat kvasir_scalar_from_float[KVASIR_N_TYPES];
 
+/* Those that the tables of the instruction sets take over. */
+void kvasir_f32_to_float (const void *row, float *out, int64_t n);
+void kvasir_f32_from_float (const float *in, void *row, int64_t n);
+void kvasir_bf16_from_float (const float *in, void *row, int64_t n);
+void kvasir_q8_0_from_float (const float *in, void *row, int64_t n);
+void kvasir_q4_0_from_float (const float *in, void *row, int64_t n);
+void kvasir_q4_1_from_float (const float *in, void *row, int64_t n);
+void kvasir_q5_0_from_float (const float *in, void *row, int64_t n);
+void kvasir_q5_1_from_float (const float *in, void *row, int64_t n);
+void kvasir_iq4_nl_from_float (const float *in, void *row, int64_t n);
+
 /* The 256-element types; their blocks are unpacked in a file of their own. */
 void kvasir_q2_k_to_float (const void *row, float *out, int64_t n);
 void kvasir_q3_k_to_float (const void *row, float *out, int64_t n);

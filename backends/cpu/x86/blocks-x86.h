@@ -1,0 +1,188 @@
+/* backends/cpu/x86/blocks-x86.h - blocks of 32 as bytes, and activations as int8
+ *
+ * For all block-32 types value = d * (u - offset) or d * u + m with u an unsigned byte, so that
+ * one product serves them all. Needs AVX2; included by the files of both instruction sets.
+ */
+#pragma once
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "backends/cpu/blocks.h"
+#include "backends/cpu/kernels.h"
+
+#ifndef INLINE
+#define INLINE static inline __attribute__ ((always_inline))
+#endif
+
+INLINE size_t
+get_block_bytes (const KvasirType type)
+{
+  switch (type)
+    {
+    case KVASIR_TYPE_Q4_1:
+      return sizeof (KvasirBlockQ4_1);
+    case KVASIR_TYPE_Q5_0:
+      return sizeof (KvasirBlockQ5_0);
+    case KVASIR_TYPE_Q5_1:
+      return sizeof (KvasirBlockQ5_1);
+    case KVASIR_TYPE_Q8_0:
+      return sizeof (KvasirBlockQ8_0);
+    default:
+      return sizeof (KvasirBlockQ4_0);
+    }
+}
+
+/* Whether the block has a minimum of its own behind its scale. */
+INLINE bool
+has_min (const KvasirType type)
+{
+  return type == KVASIR_TYPE_Q4_1 || type == KVASIR_TYPE_Q5_1;
+}
+
+/* What the bytes of types without a minimum are above the values. */
+INLINE int
+get_offset (const KvasirType type)
+{
+  switch (type)
+    {
+    case KVASIR_TYPE_Q4_0:
+      return 8;
+    case KVASIR_TYPE_Q5_0:
+      return 16;
+    case KVASIR_TYPE_Q8_0:
+    case KVASIR_TYPE_IQ4_NL:
+      return 128;
+    default:
+      return 0;
+    }
+}
+
+/* 16 bytes of two nibbles each as 32 bytes, the low ones first. */
+INLINE __m256i
+split_nibbles (const uint8_t *qs)
+{
+  __m128i x = _mm_loadu_si128 ((const void *) qs);
+  __m256i both = _mm256_inserti128_si256 (_mm256_castsi128_si256 (x), _mm_srli_epi16 (x, 4), 1);
+
+  return _mm256_and_si256 (both, _mm256_set1_epi8 (15));
+}
+
+/* 16 in byte i where bit i of the four bytes is set. */
+INLINE __m256i
+spread_bits (const uint8_t *qh)
+{
+  int bits;
+  memcpy (&bits, qh, sizeof bits);
+  const __m256i which =
+      _mm256_setr_epi64x (0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+  const __m256i one = _mm256_set1_epi64x ((long long) 0x8040201008040201);
+  __m256i bytes = _mm256_and_si256 (_mm256_shuffle_epi8 (_mm256_set1_epi32 (bits), which), one);
+
+  return _mm256_and_si256 (_mm256_cmpeq_epi8 (bytes, one), _mm256_set1_epi8 (16));
+}
+
+INLINE __m256i
+look_up_iq4 (const uint8_t *qs)
+{
+  const __m256i table =
+      _mm256_broadcastsi128_si256 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
+
+  return _mm256_shuffle_epi8 (table, split_nibbles (qs));
+}
+
+/* The 32 elements of a block as unsigned bytes, in order. */
+INLINE __m256i
+load_unsigned (const KvasirType type, const uint8_t *block)
+{
+  const __m256i flip = _mm256_set1_epi8 ((char) 128);
+
+  switch (type)
+    {
+    case KVASIR_TYPE_Q4_0:
+      return split_nibbles (block + 2);
+    case KVASIR_TYPE_Q4_1:
+      return split_nibbles (block + 4);
+    case KVASIR_TYPE_Q5_0:
+      return _mm256_or_si256 (split_nibbles (block + 6), spread_bits (block + 2));
+    case KVASIR_TYPE_Q5_1:
+      return _mm256_or_si256 (split_nibbles (block + 8), spread_bits (block + 4));
+    case KVASIR_TYPE_IQ4_NL:
+      return _mm256_xor_si256 (look_up_iq4 (block + 2), flip);
+    default:
+      return _mm256_xor_si256 (_mm256_loadu_si256 ((const void *) (block + 2)), flip);
+    }
+}
+
+/* The same as signed bytes, for types whose unsigned ones are too large for 16-bit sums. */
+INLINE __m256i
+load_signed (const KvasirType type, const uint8_t *block)
+{
+  if (type == KVASIR_TYPE_IQ4_NL)
+    return look_up_iq4 (block + 2);
+  return _mm256_loadu_si256 ((const void *) (block + 2));
+}
+
+INLINE float
+load_half (const uint8_t *p)
+{
+  uint16_t half;
+  memcpy (&half, p, sizeof half);
+  return _cvtsh_ss (half);
+}
+
+INLINE __m256
+max_abs (__m256 max, __m256 x)
+{
+  return _mm256_max_ps (max, _mm256_andnot_ps (_mm256_set1_ps (-0.0f), x));
+}
+
+INLINE float
+max_of_8 (__m256 x)
+{
+  __m128 m = _mm_max_ps (_mm256_castps256_ps128 (x), _mm256_extractf128_ps (x, 1));
+
+  m = _mm_max_ps (m, _mm_movehl_ps (m, m));
+  return _mm_cvtss_f32 (_mm_max_ss (m, _mm_movehdup_ps (m)));
+}
+
+INLINE int
+sum_of_bytes (__m256i q)
+{
+  __m256i pairs = _mm256_maddubs_epi16 (_mm256_set1_epi8 (1), q);
+  __m256i quads = _mm256_madd_epi16 (pairs, _mm256_set1_epi16 (1));
+  __m128i s = _mm_add_epi32 (_mm256_castsi256_si128 (quads), _mm256_extracti128_si256 (quads, 1));
+
+  s = _mm_add_epi32 (s, _mm_shuffle_epi32 (s, 0x4e));
+  s = _mm_add_epi32 (s, _mm_shuffle_epi32 (s, 0xb1));
+  return _mm_cvtsi128_si32 (s);
+}
+
+/* Rounds one token to int8, to nearest. */
+static void
+quantize (const float *x, int64_t k, KvasirActs acts)
+{
+  const __m256i order = _mm256_setr_epi32 (0, 4, 1, 5, 2, 6, 3, 7);
+
+  for (int64_t i = 0; i < k / 32; i++, x += 32)
+    {
+      __m256 v[4], max = _mm256_setzero_ps ();
+      __m256i q[4];
+      for (int j = 0; j < 4; j++)
+        {
+          v[j] = _mm256_loadu_ps (x + 8 * j);
+          max = max_abs (max, v[j]);
+        }
+      float largest = max_of_8 (max), d = largest / 127;
+      __m256 factor = _mm256_set1_ps (largest > 1e-30f ? 127 / largest : 0);
+      for (int j = 0; j < 4; j++)
+        q[j] = _mm256_cvtps_epi32 (_mm256_mul_ps (v[j], factor));
+      /* Packing works inside halves; the groups of four are put back in order. */
+      __m256i bytes =
+          _mm256_packs_epi16 (_mm256_packs_epi32 (q[0], q[1]), _mm256_packs_epi32 (q[2], q[3]));
+      bytes = _mm256_permutevar8x32_epi32 (bytes, order);
+      _mm256_storeu_si256 ((void *) (acts.q + 32 * i), bytes);
+      acts.d[i] = d;
+      acts.s[i] = d * (float) sum_of_bytes (bytes);
+    }
+}

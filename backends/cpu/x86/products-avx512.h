@@ -1,0 +1,304 @@
+/* backends/cpu/x86/products-avx512.h - products of block-32 types with int8 activations
+ *
+ * With u the unsigned bytes of a weight block, q and a the activations' bytes and scale:
+ *   sum w x = d a sum (u q) + m a sum (q), m the minimum or - d offset,
+ * where sum (u q) is integer and a sum (q) is kept with the activations.
+ *
+ * Needs AVX-512 VNNI. Included by kernels-avx512.c.
+ */
+#pragma once
+
+#include "backends/cpu/x86/blocks-x86.h"
+#include "backends/cpu/x86/vec-kernels.h"
+
+/* Scales and minimums of up to 16 blocks of a row, one per lane. */
+INLINE void
+load_scales (const KvasirType type, const uint8_t *row, int n, __m512 *d, __m512 *m)
+{
+  const __m512i lanes = _mm512_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i at = _mm512_mullo_epi32 (lanes, _mm512_set1_epi32 ((int) get_block_bytes (type)));
+  __m512i heads = _mm512_mask_i32gather_epi32 (_mm512_setzero_si512 (), (__mmask16) ((1u << n) - 1),
+                                               at, row, 1);
+
+  *d = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (heads));
+  if (has_min (type))
+    *m = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (_mm512_srli_epi32 (heads, 16)));
+  else
+    *m = _mm512_mul_ps (*d, _mm512_set1_ps ((float) -get_offset (type)));
+}
+
+/* The bytes of two blocks; of one where the second is behind the row. */
+INLINE __m512i
+load_two (const KvasirType type, const uint8_t *block, bool has_second)
+{
+  __m512i low = _mm512_castsi256_si512 (load_unsigned (type, block));
+
+  if (!has_second)
+    return _mm512_inserti64x4 (low, _mm256_setzero_si256 (), 1);
+  return _mm512_inserti64x4 (low, load_unsigned (type, block + get_block_bytes (type)), 1);
+}
+
+#define MAX_FEW 4
+
+typedef struct
+{
+  const int8_t *q[MAX_FEW];
+  const float *d[MAX_FEW];
+  const float *s[MAX_FEW];
+} FewActs;
+
+INLINE FewActs
+get_few_acts (const KvasirProduct *p, int64_t token, const int n)
+{
+  FewActs acts;
+
+  for (int t = 0; t < n; t++)
+    {
+      acts.q[t] = p->acts.q + (token + t) * p->k;
+      acts.d[t] = p->acts.d + (token + t) * (p->k / 32);
+      acts.s[t] = p->acts.s + (token + t) * (p->k / 32);
+    }
+  return acts;
+}
+
+/* Blocks [b, b + n_blocks), at most 16, of a row with n tokens. */
+INLINE void
+add_blocks (const KvasirType type,
+            const uint8_t *row,
+            const FewActs *acts,
+            int64_t b,
+            const int n_blocks,
+            const int n,
+            __m512 *sums,
+            __m512 *mins)
+{
+  const size_t size = get_block_bytes (type);
+  const __m512i halves = _mm512_setr_epi32 (0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+  const __mmask16 mask = (__mmask16) ((1u << n_blocks) - 1);
+  const uint8_t *block = row + (size_t) b * size;
+  __m512 d, m, scales[MAX_FEW];
+
+  load_scales (type, block, n_blocks, &d, &m);
+  for (int t = 0; t < n; t++)
+    {
+      scales[t] = _mm512_mul_ps (d, _mm512_maskz_loadu_ps (mask, acts->d[t] + b));
+      mins[t] = _mm512_fmadd_ps (m, _mm512_maskz_loadu_ps (mask, acts->s[t] + b), mins[t]);
+    }
+  for (int i = 0; i < n_blocks; i += 2)
+    {
+      __m512i u = load_two (type, block + (size_t) i * size, i + 1 < n_blocks);
+      __m512i pick = _mm512_add_epi32 (halves, _mm512_set1_epi32 (i));
+      prefetch (block + (size_t) i * size);
+      for (int t = 0; t < n; t++)
+        {
+          __m512i q = _mm512_loadu_si512 (acts->q[t] + (b + i) * 32);
+          __m512 dot = _mm512_cvtepi32_ps (_mm512_dpbusd_epi32 (_mm512_setzero_si512 (), u, q));
+          sums[t] = _mm512_fmadd_ps (dot, _mm512_permutexvar_ps (pick, scales[t]), sums[t]);
+        }
+    }
+}
+
+/* One row with n tokens from @token on. */
+INLINE void
+int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t token, const int n)
+{
+  const uint8_t *row = p->weights + (size_t) r * p->weight_stride;
+  FewActs acts = get_few_acts (p, token, n);
+  int64_t n_blocks = p->k / 32, b = 0;
+  __m512 sums[MAX_FEW], mins[MAX_FEW];
+
+  for (int t = 0; t < n; t++)
+    sums[t] = mins[t] = _mm512_setzero_ps ();
+  for (; b + 16 <= n_blocks; b += 16)
+    add_blocks (type, row, &acts, b, 16, n, sums, mins);
+  for (; b + 2 <= n_blocks; b += 2)
+    add_blocks (type, row, &acts, b, 2, n, sums, mins);
+  if (b < n_blocks)
+    add_blocks (type, row, &acts, b, 1, n, sums, mins);
+  for (int t = 0; t < n; t++)
+    {
+      float sum = _mm512_reduce_add_ps (_mm512_add_ps (sums[t], mins[t]));
+      p->dst[(size_t) (token + t) * p->dst_stride + (size_t) r] = sum + (p->bias ? p->bias[r] : 0);
+    }
+}
+
+INLINE void
+int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+{
+  for (int64_t r = part->row; r < part->row_end; r++)
+    {
+      int64_t t = part->token;
+      for (; t + 4 <= part->token_end; t += 4)
+        int8_row (p, type, r, t, 4);
+      for (; t + 2 <= part->token_end; t += 2)
+        int8_row (p, type, r, t, 2);
+      if (t < part->token_end)
+        int8_row (p, type, r, t, 1);
+    }
+}
+
+/* 32 rows of weights unpacked for vpdpbusd: 16 rows side by side, four bytes of each. */
+#define TILE_ROWS 32
+/* Blocks of a row multiplied at a time, so that the tile stays in the first cache. */
+#define TILE_BLOCKS 24
+
+typedef struct
+{
+  uint8_t *bytes; /* [n_blocks][2][8][16][4] */
+  float *d;       /* [n_blocks][32] */
+  float *m;       /* [n_blocks][32] */
+} Tile;
+
+/* Sixteen rows of eight dwords to eight vectors of sixteen rows. */
+INLINE void
+store_interleaved (const __m256i rows[16], uint8_t *out)
+{
+  for (int half = 0; half < 2; half++)
+    {
+      __m512i r[4];
+      /* Quarter q of r[i] is row 4 q + i, so that 4x4 blocks inside the quarters give dwords of
+       * all rows in order. */
+      for (int i = 0; i < 4; i++)
+        {
+          __m256i a = _mm256_permute2x128_si256 (rows[i], rows[4 + i], half ? 0x31 : 0x20);
+          __m256i b = _mm256_permute2x128_si256 (rows[8 + i], rows[12 + i], half ? 0x31 : 0x20);
+          r[i] = _mm512_inserti64x4 (_mm512_castsi256_si512 (a), b, 1);
+        }
+      __m512i a = _mm512_unpacklo_epi32 (r[0], r[1]), b = _mm512_unpackhi_epi32 (r[0], r[1]);
+      __m512i c = _mm512_unpacklo_epi32 (r[2], r[3]), d = _mm512_unpackhi_epi32 (r[2], r[3]);
+      uint8_t *to = out + half * 256;
+      _mm512_store_si512 (to, _mm512_unpacklo_epi64 (a, c));
+      _mm512_store_si512 (to + 64, _mm512_unpackhi_epi64 (a, c));
+      _mm512_store_si512 (to + 128, _mm512_unpacklo_epi64 (b, d));
+      _mm512_store_si512 (to + 192, _mm512_unpackhi_epi64 (b, d));
+    }
+}
+
+/* Block @b of 16 rows. */
+INLINE void
+unpack_block (
+    const KvasirType type, const uint8_t *rows[16], int64_t b, uint8_t *bytes, float *d, float *m)
+{
+  const size_t size = get_block_bytes (type);
+  __m256i r[16];
+
+  for (int i = 0; i < 16; i++)
+    {
+      const uint8_t *block = rows[i] + (size_t) b * size;
+      r[i] = load_unsigned (type, block);
+      d[i] = load_half (block);
+      m[i] = has_min (type) ? load_half (block + 2) : d[i] * (float) -get_offset (type);
+    }
+  store_interleaved (r, bytes);
+}
+
+/* Rows behind the last one are its copies; what they give is not stored. */
+INLINE void
+unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t last, Tile *tile)
+{
+  const uint8_t *rows[TILE_ROWS];
+
+  for (int64_t i = 0; i < TILE_ROWS; i++)
+    rows[i] = p->weights + (size_t) (row + i < last ? row + i : last) * p->weight_stride;
+  for (int64_t b = 0; b < p->k / 32; b++)
+    for (int half = 0; half < 2; half++)
+      unpack_block (type, rows + 16 * half, b, tile->bytes + (b * 2 + half) * 512,
+                    tile->d + b * 32 + 16 * half, tile->m + b * 32 + 16 * half);
+}
+
+/* 32 rows with four tokens over blocks [b, end); everything in registers. */
+INLINE void
+multiply_tile (const KvasirProduct *p,
+               const Tile *tile,
+               int64_t token,
+               int64_t b,
+               int64_t end,
+               __m512 sums[2][4])
+{
+  FewActs acts = get_few_acts (p, token, 4);
+
+  for (; b < end; b++)
+    {
+      const uint8_t *bytes = tile->bytes + b * 1024;
+      __m512i dots[2][4];
+      for (int t = 0; t < 4; t++)
+        dots[0][t] = dots[1][t] = _mm512_setzero_si512 ();
+#pragma GCC unroll 8
+      for (int j = 0; j < 8; j++)
+        {
+          __m512i w0 = _mm512_load_si512 (bytes + 64 * j);
+          __m512i w1 = _mm512_load_si512 (bytes + 512 + 64 * j);
+          for (int t = 0; t < 4; t++)
+            {
+              int four;
+              memcpy (&four, acts.q[t] + b * 32 + 4 * j, sizeof four);
+              __m512i q = _mm512_set1_epi32 (four);
+              dots[0][t] = _mm512_dpbusd_epi32 (dots[0][t], w0, q);
+              dots[1][t] = _mm512_dpbusd_epi32 (dots[1][t], w1, q);
+            }
+        }
+      for (int h = 0; h < 2; h++)
+        {
+          __m512 d = _mm512_load_ps (tile->d + b * 32 + 16 * h);
+          __m512 m = _mm512_load_ps (tile->m + b * 32 + 16 * h);
+          for (int t = 0; t < 4; t++)
+            {
+              __m512 scale = _mm512_mul_ps (d, _mm512_set1_ps (acts.d[t][b]));
+              sums[h][t] = _mm512_fmadd_ps (_mm512_cvtepi32_ps (dots[h][t]), scale, sums[h][t]);
+              sums[h][t] = _mm512_fmadd_ps (m, _mm512_set1_ps (acts.s[t][b]), sums[h][t]);
+            }
+        }
+    }
+}
+
+INLINE void
+multiply_tokens (
+    const KvasirProduct *p, const KvasirProductPart *part, const Tile *tile, int64_t b, int64_t end)
+{
+  for (int64_t token = part->token; token < part->token_end; token += 4)
+    {
+      int64_t n = part->token_end - token < 4 ? part->token_end - token : 4;
+      __m512 sums[2][4];
+      for (int h = 0; h < 2; h++)
+        for (int t = 0; t < 4; t++)
+          sums[h][t] = _mm512_setzero_ps ();
+      multiply_tile (p, tile, token, b, end, sums);
+      for (int h = 0; h < 2; h++)
+        for (int64_t t = 0; t < n; t++)
+          {
+            int64_t row = part->row + 16 * h, left = part->row_end - row;
+            float *dst = p->dst + (size_t) (token + t) * p->dst_stride + row;
+            int lanes = left < 0 ? 0 : left < 16 ? (int) left : 16;
+            if (b > 0)
+              sums[h][t] = _mm512_add_ps (sums[h][t], vec_load_n (dst, lanes));
+            else if (p->bias)
+              sums[h][t] = _mm512_add_ps (sums[h][t], vec_load_n (p->bias + row, lanes));
+            vec_store_n (dst, sums[h][t], lanes);
+          }
+    }
+}
+
+INLINE void
+int8_many (const KvasirProduct *p,
+           const KvasirProductPart *part,
+           const KvasirType type,
+           uint8_t *scratch)
+{
+  int64_t n_blocks = p->k / 32;
+  Tile tile = { .bytes = scratch };
+
+  tile.d = (float *) (void *) (scratch + n_blocks * 1024);
+  tile.m = tile.d + n_blocks * 32;
+  for (int64_t row = part->row; row < part->row_end; row += TILE_ROWS)
+    {
+      KvasirProductPart rows = *part;
+      rows.row = row;
+      rows.row_end = row + TILE_ROWS < part->row_end ? row + TILE_ROWS : part->row_end;
+      unpack_tile (p, type, row, rows.row_end - 1, &tile);
+      for (int64_t b = 0; b < n_blocks; b += TILE_BLOCKS)
+        {
+          int64_t end = b + TILE_BLOCKS < n_blocks ? b + TILE_BLOCKS : n_blocks;
+          multiply_tokens (p, &rows, &tile, b, end);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/* backends/cpu/x86/x86-kernels.h - the table of kernels of an instruction set
+ *
+ * Included last, where int8_few and int8_many of the instruction set are known.
+ */
+#pragma once
+
+#include "backends/cpu/x86/blocks-x86.h"
+#include "backends/cpu/x86/vec-products.h"
+
+#define INT8_PRODUCTS(name, type)                                                                  \
+  static void name##_few (const KvasirProduct *p, const KvasirProductPart *part,                   \
+                          const KvasirRowToFloat *to_float, uint8_t *scratch)                      \
+  {                                                                                                \
+    (void) to_float;                                                                               \
+    (void) scratch;                                                                                \
+    int8_few (p, part, type);                                                                      \
+  }                                                                                                \
+                                                                                                   \
+  static void name##_many (const KvasirProduct *p, const KvasirProductPart *part,                  \
+                           const KvasirRowToFloat *to_float, uint8_t *scratch)                     \
+  {                                                                                                \
+    (void) to_float;                                                                               \
+    int8_many (p, part, type, scratch);                                                            \
+  }
+
+INT8_PRODUCTS (q4_0, KVASIR_TYPE_Q4_0)
+INT8_PRODUCTS (q4_1, KVASIR_TYPE_Q4_1)
+INT8_PRODUCTS (q5_0, KVASIR_TYPE_Q5_0)
+INT8_PRODUCTS (q5_1, KVASIR_TYPE_Q5_1)
+INT8_PRODUCTS (q8_0, KVASIR_TYPE_Q8_0)
+INT8_PRODUCTS (iq4_nl, KVASIR_TYPE_IQ4_NL)
+
+#define INT8_KERNEL(name)                                                                          \
+  {                                                                                                \
+    .takes_int8 = true, .few = name##_few, .many = name##_many                                     \
+  }
+
+static const KvasirProductKernel products[KVASIR_N_TYPES] = {
+  VEC_PRODUCTS,
+  [KVASIR_TYPE_Q4_0] = INT8_KERNEL (q4_0),
+  [KVASIR_TYPE_Q4_1] = INT8_KERNEL (q4_1),
+  [KVASIR_TYPE_Q5_0] = INT8_KERNEL (q5_0),
+  [KVASIR_TYPE_Q5_1] = INT8_KERNEL (q5_1),
+  [KVASIR_TYPE_Q8_0] = INT8_KERNEL (q8_0),
+  [KVASIR_TYPE_IQ4_NL] = INT8_KERNEL (iq4_nl),
+};
+
+/* Blocks as floats: a cache of a quantised type is read this way. */
+INLINE void
+block_to_float (const KvasirType type, const void *row, float *out, int64_t n)
+{
+  const uint8_t *block = row;
+  uint8_t bytes[32];
+
+  for (int64_t i = 0; i < n / 32; i++, block += get_block_bytes (type), out += 32)
+    {
+      float d = load_half (block);
+      Vec m = vec_set1 (has_min (type) ? load_half (block + 2) : d * (float) -get_offset (type));
+      _mm256_storeu_si256 ((void *) bytes, load_unsigned (type, block));
+      for (int j = 0; j < 32; j += LANES)
+        vec_store (out + j, vec_fma (vec_load_u8 (bytes + j), vec_set1 (d), m));
+    }
+}
+
+#define BLOCK_TO_FLOAT(name, type)                                                                 \
+  static void name##_to_float (const void *row, float *out, int64_t n)                             \
+  {                                                                                                \
+    block_to_float (type, row, out, n);                                                            \
+  }
+
+BLOCK_TO_FLOAT (q4_0, KVASIR_TYPE_Q4_0)
+BLOCK_TO_FLOAT (q4_1, KVASIR_TYPE_Q4_1)
+BLOCK_TO_FLOAT (q5_0, KVASIR_TYPE_Q5_0)
+BLOCK_TO_FLOAT (q5_1, KVASIR_TYPE_Q5_1)
+BLOCK_TO_FLOAT (q8_0, KVASIR_TYPE_Q8_0)
+BLOCK_TO_FLOAT (iq4_nl, KVASIR_TYPE_IQ4_NL)
+
+static const KvasirRowToFloat to_float[KVASIR_N_TYPES] = {
+  [KVASIR_TYPE_F32] = kvasir_f32_to_float,
+  [KVASIR_TYPE_F16] = f16_to_float,
+  [KVASIR_TYPE_BF16] = bf16_to_float,
+  [KVASIR_TYPE_Q4_0] = q4_0_to_float,
+  [KVASIR_TYPE_Q4_1] = q4_1_to_float,
+  [KVASIR_TYPE_Q5_0] = q5_0_to_float,
+  [KVASIR_TYPE_Q5_1] = q5_1_to_float,
+  [KVASIR_TYPE_Q8_0] = q8_0_to_float,
+  [KVASIR_TYPE_Q2_K] = kvasir_q2_k_to_float,
+  [KVASIR_TYPE_Q3_K] = kvasir_q3_k_to_float,
+  [KVASIR_TYPE_Q4_K] = kvasir_q4_k_to_float,
+  [KVASIR_TYPE_Q5_K] = kvasir_q5_k_to_float,
+  [KVASIR_TYPE_Q6_K] = kvasir_q6_k_to_float,
+  [KVASIR_TYPE_IQ4_NL] = iq4_nl_to_float,
+  [KVASIR_TYPE_IQ4_XS] = kvasir_iq4_xs_to_float,
+};
+
+static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
+  [KVASIR_TYPE_F32] = kvasir_f32_from_float,       [KVASIR_TYPE_F16] = f16_from_float,
+  [KVASIR_TYPE_BF16] = kvasir_bf16_from_float,     [KVASIR_TYPE_Q8_0] = kvasir_q8_0_from_float,
+  [KVASIR_TYPE_Q4_0] = kvasir_q4_0_from_float,     [KVASIR_TYPE_Q4_1] = kvasir_q4_1_from_float,
+  [KVASIR_TYPE_Q5_0] = kvasir_q5_0_from_float,     [KVASIR_TYPE_Q5_1] = kvasir_q5_1_from_float,
+  [KVASIR_TYPE_IQ4_NL] = kvasir_iq4_nl_from_float,
+};
+
+#define X86_KERNELS(isa_name)                                                                      \
+  {                                                                                                \
+    .name = isa_name, .to_float = to_float, .from_float = from_float, .add = add, .mul = mul,      \
+    .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .rotate = rotate,            \
+    .quantize = quantize, .products = products, .transpose = transpose, .dense = dense,            \
+    .softmax = softmax,                                                                            \
+  }
