@@ -65,13 +65,16 @@ KvasirWorker *kvasir_worker_new (KvasirDevice *device,
                                  gpointer user_data) G_GNUC_WARN_UNUSED_RESULT;
 void kvasir_worker_free (KvasirWorker *self);
 
-/* Unloads what was loaded, then loads; LOADING notices, then LOADED or FAILED. */
+/* Stops what was asked for before, unloads what was loaded, then loads; LOADING notices, then
+ * LOADED or FAILED, after which no model is there. */
 guint64
 kvasir_worker_load (KvasirWorker *self, const char *path, const KvasirContextParams *params);
+/* Stops what was asked for before. */
 guint64 kvasir_worker_unload (KvasirWorker *self);
 /* (transfer full) request. READING notices, TOKEN notices, then one DONE or FAILED. */
 guint64 kvasir_worker_send (KvasirWorker *self, KvasirRequest *request);
-/* Stops what runs now and forgets queued sends; the answer so far is kept. */
+/* Stops what runs now, a load included, and forgets queued sends: these end with DONE, stopped. The
+ * answer so far is kept. Never hits what is asked for later. */
 void kvasir_worker_stop (KvasirWorker *self);
 /* Counts a draft: the same request, nothing is read or changed. One DRAFT notice; a newer count
  * replaces an older one that has not started. (transfer full) */
@@ -117,9 +120,9 @@ typedef enum
   KVASIR_NOTICE_LOADING, /* fraction */
   KVASIR_NOTICE_LOADED,  /* model */
   KVASIR_NOTICE_UNLOADED,
-  KVASIR_NOTICE_READING, /* n_done of n_total prompt tokens, n_reused, us */
+  KVASIR_NOTICE_READING, /* n_done of n_total prompt tokens, the n_reused ones included, us */
   KVASIR_NOTICE_TOKEN,   /* text (whole characters, may be empty), token id, sample */
-  KVASIR_NOTICE_DONE,    /* reason, counts, us */
+  KVASIR_NOTICE_DONE,    /* reason, counts, us; text: a last character that stayed incomplete */
   KVASIR_NOTICE_DRAFT,   /* n_draft, n_needed, n_free, fits */
   KVASIR_NOTICE_FIT,     /* fit, model */
   KVASIR_NOTICE_EVICTED, /* chat_id: its cells were dropped to make room, n_total cells */
@@ -148,8 +151,9 @@ typedef struct
   guint n_read;   /* prompt tokens computed */
   guint n_generated;
   guint n_draft;  /* tokens of the last message alone */
-  guint n_needed; /* cells */
-  guint n_free;
+  guint n_needed; /* cells that the rest of the prompt takes */
+  guint n_free;   /* cells it may take: free ones, its own tail's, and those of idle chats as far as
+                     they are needed */
   gboolean fits;
   gint64 us;         /* spent so far in this phase */
   gint64 prefill_us; /* DONE */

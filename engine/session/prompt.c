@@ -1,0 +1,268 @@
+#include "engine/session/prompt.h"
+
+#include <string.h>
+
+#include "engine/error.h"
+#include "engine/session/seq-table.h"
+
+const char kvasir_prompt_chatml[] =
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+/* What one call of kvasir_prompt_build() works with. */
+typedef struct
+{
+  KvasirPrompt *prompt;
+  const KvasirVocab *vocab;
+  const KvasirRequest *request;
+  const KvasirRendered *rendered;
+  GString *piece; /* (owned) bytes of one token */
+} Builder;
+
+static json_t *
+make_special (const KvasirVocab *vocab, gint32 id)
+{
+  if (id < 0)
+    return json_string ("");
+  gsize len;
+  const char *text = kvasir_vocab_get_text (vocab, id, &len);
+  return json_stringn_nocheck (text, len);
+}
+
+static json_t *
+make_vars (const KvasirVocab *vocab, const KvasirRequest *request)
+{
+  static const char *const roles[] = { "system", "user", "assistant" };
+  json_t *messages = json_array ();
+  for (guint i = 0; i < request->messages->len; i++)
+    {
+      const KvasirMessage *message = g_ptr_array_index (request->messages, i);
+      json_t *object = json_object ();
+      json_object_set_new (object, "role", json_string (roles[message->role]));
+      json_object_set_new (object, "content", json_string_nocheck (message->content));
+      json_array_append_new (messages, object);
+    }
+  json_t *vars = json_object ();
+  json_object_set_new (vars, "messages", messages);
+  json_object_set_new (vars, "add_generation_prompt", json_true ());
+  json_object_set_new (vars, "bos_token", make_special (vocab, kvasir_vocab_get_bos (vocab)));
+  json_object_set_new (vars, "eos_token", make_special (vocab, kvasir_vocab_get_eos (vocab)));
+  return vars;
+}
+
+/* The message that a span repeats word for word, if its ids are known. Templates that trim leave
+ * less white space than was generated; the ids that were generated stay the truth. */
+static const KvasirMessage *
+find_kept (const Builder *self, const KvasirTextSpan *span)
+{
+  if (span->origin == 0 || span->origin > self->request->messages->len)
+    return NULL;
+  const KvasirMessage *message = g_ptr_array_index (self->request->messages, span->origin - 1);
+  if (message->tokens == NULL)
+    return NULL;
+  const char *text = self->rendered->text->str + span->offset;
+  gsize len = strlen (message->content);
+  if (len == span->len && memcmp (text, message->content, len) == 0)
+    return message;
+  g_autofree char *trimmed = g_strstrip (g_strdup (message->content));
+  len = strlen (trimmed);
+  return len > 0 && len == span->len && memcmp (text, trimmed, len) == 0 ? message : NULL;
+}
+
+static void
+append_run (Builder *self, guint origin, gint32 pos, gint32 n)
+{
+  KvasirMessageRun run = { .pos = pos, .n = n, .role = KVASIR_ROLE_TEMPLATE };
+  if (origin > 0 && origin <= self->request->messages->len)
+    {
+      const KvasirMessage *message = g_ptr_array_index (self->request->messages, origin - 1);
+      run.message_id = message->id;
+      run.role = (guint8) message->role;
+    }
+  GArray *runs = self->prompt->runs;
+  KvasirMessageRun *last =
+      runs->len > 0 ? &g_array_index (runs, KvasirMessageRun, runs->len - 1) : NULL;
+  if (last != NULL && last->message_id == run.message_id && last->role == run.role)
+    last->n += n;
+  else
+    g_array_append_val (runs, run);
+}
+
+/* Which piece of the text each token from @first on starts in, by adding up their bytes. Tokenizers
+ * that put a space in front make it one byte more than the text has. */
+static void
+append_runs (Builder *self, const KvasirTextSpan *spans, guint n_spans, guint first)
+{
+  const GArray *tokens = self->prompt->tokens;
+  const char *text = self->rendered->text->str;
+  gsize at = n_spans > 0 ? spans[0].offset : 0;
+  guint span = 0;
+  for (guint i = first; i < tokens->len; i++)
+    {
+      while (span + 1 < n_spans && at >= spans[span].offset + spans[span].len)
+        span++;
+      append_run (self, n_spans > 0 ? spans[span].origin : 0, (gint32) i, 1);
+      g_string_truncate (self->piece, 0);
+      kvasir_vocab_append_token (self->vocab, g_array_index (tokens, gint32, i), TRUE, self->piece);
+      at += self->piece->len;
+      if (i == first && self->piece->len > 0 && self->piece->str[0] == ' ' && n_spans > 0 &&
+          text[spans[0].offset] != ' ')
+        at--;
+    }
+}
+
+/* Tokenizes neighbouring pieces as one text. */
+static gboolean
+append_text (Builder *self, const KvasirTextSpan *spans, guint n_spans, GError **error)
+{
+  if (n_spans == 0)
+    return TRUE;
+  guint first = self->prompt->tokens->len;
+  g_autofree KvasirTextSpan *moved = g_memdup2 (spans, n_spans * sizeof *spans);
+  for (guint i = 0; i < n_spans; i++)
+    moved[i].offset -= spans[0].offset;
+  if (!kvasir_vocab_tokenize_spans (self->vocab, self->rendered->text->str + spans[0].offset, moved,
+                                    n_spans, self->prompt->tokens, error))
+    return FALSE;
+  append_runs (self, spans, n_spans, first);
+  return TRUE;
+}
+
+static void
+append_kept (Builder *self, const KvasirMessage *message, guint origin)
+{
+  if (message->n_tokens == 0)
+    return;
+  append_run (self, origin, (gint32) self->prompt->tokens->len, (gint32) message->n_tokens);
+  g_array_append_vals (self->prompt->tokens, message->tokens, message->n_tokens);
+}
+
+static gboolean
+append_all (Builder *self, GError **error)
+{
+  const KvasirTextSpan *spans = (const KvasirTextSpan *) (void *) self->rendered->spans->data;
+  guint n_spans = self->rendered->spans->len;
+  guint start = 0;
+  for (guint i = 0; i < n_spans; i++)
+    {
+      const KvasirMessage *message = find_kept (self, &spans[i]);
+      if (message == NULL)
+        continue;
+      if (!append_text (self, spans + start, i - start, error))
+        return FALSE;
+      append_kept (self, message, spans[i].origin);
+      start = i + 1;
+    }
+  return append_text (self, spans + start, n_spans - start, error);
+}
+
+/* The model's own rule asks for a BOS in front; many templates write it themselves. */
+static void
+add_bos (Builder *self)
+{
+  KvasirPrompt *prompt = self->prompt;
+  gint32 bos = kvasir_vocab_get_bos (self->vocab);
+  if (bos < 0 || !kvasir_vocab_get_add_bos (self->vocab))
+    return;
+  if (prompt->tokens->len > 0 && g_array_index (prompt->tokens, gint32, 0) == bos)
+    return;
+  g_array_prepend_val (prompt->tokens, bos);
+  KvasirMessageRun front = { .pos = 0, .n = 1, .role = KVASIR_ROLE_TEMPLATE };
+  for (guint i = 0; i < prompt->runs->len; i++)
+    g_array_index (prompt->runs, KvasirMessageRun, i).pos++;
+  g_array_prepend_val (prompt->runs, front);
+}
+
+static guint
+count_of_last (const KvasirPrompt *self, const KvasirRequest *request)
+{
+  const KvasirMessage *last = g_ptr_array_index (request->messages, request->messages->len - 1);
+  guint n = 0;
+  for (guint i = 0; i < self->runs->len; i++)
+    {
+      const KvasirMessageRun *run = &g_array_index (self->runs, KvasirMessageRun, i);
+      if (run->role != KVASIR_ROLE_TEMPLATE && run->message_id == last->id)
+        n += (guint) run->n;
+    }
+  return n;
+}
+
+static gboolean
+check_request (const KvasirVocab *vocab, const KvasirRequest *request, GError **error)
+{
+  if (!kvasir_vocab_can_tokenize (vocab))
+    {
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+                   "The model's tokenizer, %s, is not supported, so text can't be read",
+                   kvasir_vocab_get_description (vocab));
+      return FALSE;
+    }
+  if (request->messages->len == 0)
+    {
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                   "The request has no message; at least one is expected");
+      return FALSE;
+    }
+  /* Kept ids come from a file of chats, perhaps written with another model. */
+  for (guint i = 0; i < request->messages->len; i++)
+    {
+      const KvasirMessage *message = g_ptr_array_index (request->messages, i);
+      for (guint t = 0; message->tokens != NULL && t < message->n_tokens; t++)
+        if (message->tokens[t] < 0 ||
+            (guint) message->tokens[t] >= kvasir_vocab_get_n_tokens (vocab))
+          {
+            g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                         "Message %u was kept with token %d, but the model has only %u tokens",
+                         i + 1, message->tokens[t], kvasir_vocab_get_n_tokens (vocab));
+            return FALSE;
+          }
+    }
+  return TRUE;
+}
+
+gboolean
+kvasir_prompt_build (KvasirPrompt *self,
+                     const KvasirVocab *vocab,
+                     const KvasirTemplate *template_,
+                     const KvasirRequest *request,
+                     GError **error)
+{
+  *self = (KvasirPrompt){ NULL };
+  if (!check_request (vocab, request, error))
+    return FALSE;
+
+  json_t *vars = make_vars (vocab, request);
+  KvasirTemplateOptions options = { .now = request->date };
+  g_autoptr (KvasirRendered) rendered = kvasir_template_render (template_, vars, &options, error);
+  json_decref (vars);
+  if (rendered == NULL)
+    return FALSE;
+
+  self->tokens = g_array_new (FALSE, FALSE, sizeof (gint32));
+  self->runs = g_array_new (FALSE, FALSE, sizeof (KvasirMessageRun));
+  Builder builder = { self, vocab, request, rendered, g_string_new (NULL) };
+  gboolean ok = append_all (&builder, error);
+  if (ok)
+    add_bos (&builder);
+  g_string_free (builder.piece, TRUE);
+  if (ok && self->tokens->len == 0)
+    {
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_TEMPLATE,
+                   "The chat template made an empty prompt of %u messages", request->messages->len);
+      ok = FALSE;
+    }
+  if (ok)
+    self->n_of_last = count_of_last (self, request);
+  else
+    kvasir_prompt_clear (self);
+  return ok;
+}
+
+void
+kvasir_prompt_clear (KvasirPrompt *self)
+{
+  g_clear_pointer (&self->tokens, g_array_unref);
+  g_clear_pointer (&self->runs, g_array_unref);
+}

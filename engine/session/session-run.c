@@ -1,0 +1,315 @@
+/* Running a request: reading the prompt part by part, then writing the answer token by token. */
+#include "engine/error.h"
+#include "engine/session/session-private.h"
+
+static gboolean
+is_stopped (const KvasirSession *self)
+{
+  return g_atomic_int_get (self->abort_flag) != 0;
+}
+
+static gint64
+get_elapsed (const KvasirSession *self)
+{
+  return g_get_monotonic_time () - self->run.start_us;
+}
+
+/* A notice with the counts so far. */
+static KvasirNotice *
+new_counted (const KvasirSession *self, KvasirNoticeKind kind)
+{
+  const KvasirRun *run = &self->run;
+  KvasirNotice *notice = kvasir_session_new_notice (self, kind);
+  notice->n_done = run->n_done;
+  notice->n_total = run->n_prompt;
+  notice->n_reused = run->n_reused;
+  notice->n_read = run->n_done - run->n_reused;
+  notice->n_generated = run->n_generated;
+  notice->us = get_elapsed (self);
+  notice->prefill_us = run->prefill_us;
+  return notice;
+}
+
+static gboolean
+finish (KvasirSession *self, KvasirDoneReason reason)
+{
+  KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_DONE);
+  GString *rest = g_string_new (NULL);
+  notice->reason = reason;
+  kvasir_detokenizer_flush (self->run.detokenizer, rest);
+  notice->text = g_string_free (rest, rest->len == 0);
+  kvasir_session_post (self, notice);
+  kvasir_session_run_clear (&self->run);
+  return FALSE;
+}
+
+/* (transfer full) error */
+static gboolean
+fail (KvasirSession *self, GError *error)
+{
+  KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_FAILED);
+  KvasirEvent event = { .type = KVASIR_EVENT_ERROR, .seq = self->run.seq };
+  g_strlcpy (event.text, error->message, sizeof event.text);
+  kvasir_session_emit (self, &event, NULL, 0);
+  notice->error = error;
+  if (error->code == KVASIR_ENGINE_ERROR_NO_ROOM)
+    {
+      notice->n_needed = self->run.n_prompt - self->run.n_done;
+      notice->n_free = kvasir_memory_get_room (self->memory, notice->n_needed).n_free;
+    }
+  kvasir_session_post (self, notice);
+  kvasir_session_run_clear (&self->run);
+  return FALSE;
+}
+
+/* ---- starting */
+
+static void
+append_runs (KvasirSession *self, const KvasirPrompt *prompt)
+{
+  gint32 from = (gint32) self->run.n_reused;
+  for (guint i = 0; i < prompt->runs->len; i++)
+    {
+      KvasirMessageRun run = g_array_index (prompt->runs, KvasirMessageRun, i);
+      gint32 skip = from - run.pos;
+      if (skip > 0)
+        {
+          run.pos += skip;
+          run.n -= skip;
+        }
+      run.seq = self->run.seq;
+      if (run.n > 0)
+        kvasir_seq_table_append (self->seqs, &run);
+    }
+}
+
+static void
+begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
+{
+  KvasirRun *run = &self->run;
+  const KvasirRequest *request = run->request;
+  const KvasirMessage *last = g_ptr_array_index (request->messages, request->messages->len - 1);
+  guint n_vocab = kvasir_vocab_get_n_tokens (self->vocab);
+
+  run->prompt = plan->prompt;
+  plan->prompt = (KvasirPrompt){ NULL };
+  run->seq = seq;
+  run->n_prompt = run->prompt.tokens->len;
+  run->n_reused = n_shared;
+  run->n_done = n_shared;
+  run->pos = (gint32) n_shared;
+  run->detokenizer = kvasir_detokenizer_new (self->vocab);
+  run->sampler = kvasir_sampler_new (&request->sampling, n_vocab);
+  for (guint i = 0; i < run->n_prompt; i++)
+    kvasir_sampler_accept (run->sampler, g_array_index (run->prompt.tokens, gint32, i));
+  kvasir_seq_table_claim (self->seqs, seq, request->chat_id, last->id);
+  append_runs (self, &run->prompt);
+}
+
+gboolean
+kvasir_session_start (KvasirSession *self, guint64 request_id, KvasirRequest *request)
+{
+  g_return_val_if_fail (self->run.request == NULL, FALSE);
+
+  KvasirSessionPlan plan;
+  GError *error = NULL;
+  guint n_shared = 0;
+  self->run = (KvasirRun){
+    .request_id = request_id,
+    .request = request,
+    .seq = -1,
+    .start_us = g_get_monotonic_time (),
+  };
+  if (!kvasir_session_plan (self, request, &plan, &error))
+    return fail (self, error);
+  gint seq = kvasir_session_prepare (self, request, &plan, &n_shared, &error);
+  if (seq < 0)
+    {
+      KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_FAILED);
+      notice->error = error;
+      notice->n_total = plan.prompt.tokens->len;
+      notice->n_reused = plan.n_shared;
+      notice->n_needed = plan.n_needed;
+      notice->n_free = plan.n_free;
+      kvasir_session_plan_clear (&plan);
+      kvasir_session_post (self, notice);
+      kvasir_session_run_clear (&self->run);
+      return FALSE;
+    }
+  begin (self, &plan, seq, n_shared);
+  kvasir_session_plan_clear (&plan);
+  kvasir_session_post (self, new_counted (self, KVASIR_NOTICE_READING));
+  return TRUE;
+}
+
+void
+kvasir_session_stop (KvasirSession *self)
+{
+  if (self->run.request != NULL)
+    finish (self, KVASIR_DONE_STOPPED);
+}
+
+/* ---- decoding */
+
+/* @n tokens of the run's sequence from its position on; logits of the last one, if asked for. Where
+ * no cell is left, chats that were used longer ago give theirs. */
+static KvasirDecode
+decode (KvasirSession *self, const gint32 *tokens, guint n, gboolean logits, GError **error)
+{
+  KvasirRun *run = &self->run;
+  KvasirBatch batch = {
+    .n_tokens = n,
+    .tokens = tokens,
+    .pos = self->batch_pos,
+    .seqs = self->batch_seqs,
+    .n_seqs = self->batch_n_seqs,
+    .outputs = self->batch_outputs,
+  };
+  for (guint i = 0; i < n; i++)
+    self->batch_pos[i] = run->pos + (gint32) i;
+  self->batch_outputs[n - 1] = logits;
+  KvasirDecode code = kvasir_context_decode (self->context, &batch, error);
+  while (code == KVASIR_DECODE_NO_ROOM && kvasir_session_evict_oldest (self, run->request->chat_id))
+    {
+      g_clear_error (error);
+      code = kvasir_context_decode (self->context, &batch, error);
+    }
+  self->batch_outputs[n - 1] = 0;
+  if (code == KVASIR_DECODE_OK)
+    {
+      run->pos += (gint32) n;
+      run->logits_index = n - 1;
+    }
+  return code;
+}
+
+/* How a request ends after a decode that did not succeed. (transfer full) error */
+static gboolean
+finish_by_code (KvasirSession *self, KvasirDecode code, GError *error)
+{
+  if (code == KVASIR_DECODE_ABORTED)
+    {
+      g_clear_error (&error);
+      return finish (self, KVASIR_DONE_STOPPED);
+    }
+  if (code == KVASIR_DECODE_NO_ROOM && self->run.n_generated > 0)
+    {
+      g_clear_error (&error);
+      return finish (self, KVASIR_DONE_NO_ROOM);
+    }
+  return fail (self, error);
+}
+
+static gboolean
+read_part (KvasirSession *self)
+{
+  KvasirRun *run = &self->run;
+  GError *error = NULL;
+  guint n = MIN (run->n_prompt - run->n_done, self->n_ubatch);
+  gboolean last = run->n_done + n == run->n_prompt;
+  KvasirDecode code =
+      decode (self, &g_array_index (run->prompt.tokens, gint32, run->n_done), n, last, &error);
+  if (code != KVASIR_DECODE_OK)
+    return finish_by_code (self, code, error);
+
+  run->n_done += n;
+  kvasir_session_post (self, new_counted (self, KVASIR_NOTICE_READING));
+  if (last)
+    {
+      run->prefill_us = get_elapsed (self);
+      run->start_us = g_get_monotonic_time ();
+    }
+  return TRUE;
+}
+
+/* ---- writing */
+
+static void
+emit_sample (KvasirSession *self, const KvasirSample *sample)
+{
+  gint32 data[2 * KVASIR_SAMPLER_N_ALTERNATIVES];
+  KvasirEvent event = {
+    .type = KVASIR_EVENT_SAMPLE,
+    .seq = self->run.seq,
+    .pos = self->run.pos,
+    .a = sample->id,
+  };
+  for (guint i = 0; i < sample->n_alternatives; i++)
+    {
+      data[2 * i] = sample->alternatives[i].id;
+      data[2 * i + 1] = (gint32) (sample->alternatives[i].p_before * 1e6f + 0.5f);
+    }
+  kvasir_session_emit (self, &event, data, 2 * sample->n_alternatives);
+}
+
+/* Cells that gave no numbers would do so for every token after them: what this request has read
+ * leaves the cells. */
+static gboolean
+fail_numbers (KvasirSession *self)
+{
+  KvasirRun *run = &self->run;
+  kvasir_memory_seq_rm (self->memory, run->seq, (gint32) run->n_reused, -1);
+  kvasir_seq_table_erase (self->seqs, run->seq, (gint32) run->n_reused, G_MAXINT32);
+  return fail (self, g_error_new (KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_COMPUTE,
+                                  "The model gave no usable number for any token after position %d",
+                                  run->pos - 1));
+}
+
+static void
+tell_token (KvasirSession *self, const KvasirSample *sample)
+{
+  KvasirRun *run = &self->run;
+  const KvasirMessageRun message = {
+    .seq = run->seq,
+    .pos = run->pos,
+    .n = 1,
+    .message_id = run->request->answer_id,
+    .role = KVASIR_ROLE_ASSISTANT,
+  };
+  GString *text = g_string_new (NULL);
+  if (run->n_generated == 0)
+    kvasir_seq_table_claim (self->seqs, run->seq, run->request->chat_id, message.message_id);
+  kvasir_seq_table_append (self->seqs, &message);
+  run->n_generated++;
+  kvasir_detokenizer_push (run->detokenizer, sample->id, text);
+  KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_TOKEN);
+  notice->token = sample->id;
+  notice->sample = *sample;
+  notice->text = g_string_free (text, FALSE);
+  kvasir_session_post (self, notice);
+}
+
+/* A token is told before it is decoded: it is on the screen while the next one is computed. */
+static gboolean
+write_token (KvasirSession *self)
+{
+  KvasirRun *run = &self->run;
+  GError *error = NULL;
+  KvasirSample sample;
+  kvasir_sampler_sample (
+      run->sampler, kvasir_context_get_logits_of_token (self->context, run->logits_index), &sample);
+  if (sample.id < 0)
+    return fail_numbers (self);
+  emit_sample (self, &sample);
+  if (kvasir_vocab_is_eog (self->vocab, sample.id))
+    return finish (self, KVASIR_DONE_END);
+
+  kvasir_sampler_accept (run->sampler, sample.id);
+  tell_token (self, &sample);
+  if (run->request->max_tokens > 0 && run->n_generated >= run->request->max_tokens)
+    return finish (self, KVASIR_DONE_LENGTH);
+  KvasirDecode code = decode (self, &sample.id, 1, TRUE, &error);
+  return code == KVASIR_DECODE_OK || finish_by_code (self, code, error);
+}
+
+gboolean
+kvasir_session_step (KvasirSession *self)
+{
+  g_return_val_if_fail (self->run.request != NULL, FALSE);
+
+  if (is_stopped (self))
+    return finish (self, KVASIR_DONE_STOPPED);
+  if (self->run.n_done < self->run.n_prompt)
+    return read_part (self);
+  return write_token (self);
+}

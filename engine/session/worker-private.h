@@ -1,0 +1,93 @@
+/* engine/session/worker-private.h - what the files of the worker share
+ *
+ * worker.c holds the queue, the thread and the public calls; worker-run.c carries commands out;
+ * worker-views.c builds and hands over snapshots and events.
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "engine/session/mailbox.h"
+#include "engine/session/session.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  KVASIR_COMMAND_LOAD,
+  KVASIR_COMMAND_UNLOAD,
+  KVASIR_COMMAND_SEND,
+  KVASIR_COMMAND_COUNT,
+  KVASIR_COMMAND_MEASURE,
+  KVASIR_COMMAND_DROP_CHAT,
+  KVASIR_COMMAND_CLEAR,
+  KVASIR_COMMAND_SUBSCRIBE,
+  KVASIR_COMMAND_SEQ_OP,
+  KVASIR_COMMAND_SAVE_STATE,
+  KVASIR_COMMAND_LOAD_STATE
+} KvasirCommandKind;
+
+typedef struct
+{
+  KvasirCommandKind kind;
+  guint64 id;
+  guint64 chat_id;
+  KvasirRequest *request; /* (owned) (nullable) */
+  char *path;             /* (owned) (nullable) */
+  KvasirContextParams params;
+  KvasirSeqOp op;
+} KvasirCommand;
+
+struct _KvasirWorker
+{
+  KvasirDevice *device;   /* (unowned) */
+  KvasirMailbox *mailbox; /* (owned) */
+  pthread_t thread;
+
+  pthread_mutex_t mu;
+  pthread_cond_t changed;
+  /* protected by mu */
+  GQueue commands; /* of KvasirCommand (owned) */
+  guint64 last_id;
+  guint64 stop_id;    /* what was asked for up to this one is to stop */
+  guint64 running_id; /* load or request that can be stopped, 0: none */
+  gboolean quit;
+
+  /* atomic */
+  gint abort_flag; /* set with mu held, so that it only hits what runs */
+  gint views;      /* KvasirViews */
+
+  /* engine thread only */
+  KvasirSession *session; /* (owned) (nullable) */
+  GArray *planned;        /* (owned) (nullable) of KvasirMemoryRow */
+  guint64 model_id;
+  guint32 step;
+  double told_fraction;
+  gboolean changed_since; /* something happened after the last snapshot */
+  guint64 n_snapshots;
+  gint64 next_snapshot_us;
+  gint64 next_resident_us;
+  guint64 weights_resident_bytes;
+  guint64 process_resident_bytes;
+};
+
+void kvasir_command_free (KvasirCommand *self);
+
+/* ---- worker.c. Between these two, a stop of @id sets the abort flag. */
+void kvasir_worker_enter (KvasirWorker *self, guint64 id);
+void kvasir_worker_leave (KvasirWorker *self);
+
+/* ---- worker-run.c */
+void kvasir_worker_carry_out (KvasirWorker *self, KvasirCommand *command);
+gboolean kvasir_worker_is_cheap (const KvasirCommand *command);
+void kvasir_worker_step (KvasirWorker *self);
+void kvasir_worker_drop_model (KvasirWorker *self);
+
+/* ---- worker-views.c */
+void
+kvasir_worker_emit (gpointer user_data, const KvasirEvent *event, const gint32 *data, guint n_data);
+/* Hands over what is new; @now: even if the last one was a moment ago. */
+void kvasir_worker_show (KvasirWorker *self, gboolean now);
+void kvasir_worker_apply_views (KvasirWorker *self);
+
+G_END_DECLS
