@@ -1,0 +1,130 @@
+/* Speed of the CPU kernels, as a share of what the machine can do at the same time.
+ *
+ *   bench-kernels [TYPE]...      all types of the table below if none is named
+ *
+ * Decode: one token against a matrix larger than the caches, in GB/s of weights. Prefill: 512
+ * tokens against a small matrix, in Gop/s. The last lines compute a whole model of the shape of
+ * SmolLM2-135M with random weights. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+#include "roof.h"
+
+#define DECODE_BYTES ((size_t) 96 << 20)
+#define LEG_SECONDS 0.06
+
+static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_Q8_0,
+                                    KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q5_0,
+                                    KVASIR_TYPE_Q4_K };
+
+static double
+time_model (BenchModel *model, int n_tokens, int n_kv)
+{
+  double best = 1e9, begin = bench_now (), last = begin, now;
+
+  bench_model_compute (model, n_tokens, n_kv);
+  last = bench_now ();
+  do
+    {
+      bench_model_compute (model, n_tokens, n_kv);
+      now = bench_now ();
+      best = now - last < best ? now - last : best;
+      last = now;
+    }
+  while (now - begin < LEG_SECONDS);
+  return best;
+}
+
+static void
+bench_decode (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
+{
+  int64_t k = 1536;
+  size_t row_bytes = kvasir_type_get_row_bytes ((int) type, k);
+  int64_t rows = (int64_t) (DECODE_BYTES / row_bytes) / 64 * 64;
+  BenchModel *model = bench_matrix_new (isa, n_threads, type, k, rows, 1);
+  double seconds = time_model (model, 1, 0);
+  double rate = (double) row_bytes * (double) rows / seconds / 1e9;
+
+  printf ("  decode %7.1f GB/s %4.0f %%", rate, 100 * rate / roof);
+  bench_model_free (model);
+}
+
+static void
+bench_prefill (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
+{
+  int64_t k = 576, rows = 1536, n_tokens = isa == KVASIR_CPU_ISA_SCALAR ? 16 : 512;
+  BenchModel *model = bench_matrix_new (isa, n_threads, type, k, rows, n_tokens);
+  double seconds = time_model (model, (int) n_tokens, 0);
+  double rate = 2.0 * (double) (k * rows * n_tokens) / seconds / 1e9;
+
+  printf ("  prefill %7.1f Gop/s", rate);
+  if (roof > 0)
+    printf (" %4.0f %%", 100 * rate / roof);
+  printf ("\n");
+  bench_model_free (model);
+}
+
+static void
+bench_type (KvasirCpuIsa isa, int n_threads, KvasirType type, const void *memory)
+{
+  int wide = isa == KVASIR_CPU_ISA_AVX512_VNNI;
+  int is_int8 = kvasir_type_get_block_len ((int) type) == 32;
+  double read = bench_probe_read (memory, DECODE_BYTES, n_threads), roof = 0;
+
+  if (isa != KVASIR_CPU_ISA_SCALAR)
+    roof = is_int8 ? bench_probe_int8 (wide, n_threads) : bench_probe_f32 (wide, n_threads);
+  printf ("%-11s %d thread%s %-5s", kvasir_cpu_isa_get_name (isa), n_threads,
+          n_threads > 1 ? "s" : " ", kvasir_type_get_name ((int) type));
+  bench_decode (isa, n_threads, type, read);
+  bench_prefill (isa, n_threads, type, roof);
+}
+
+static int
+is_wanted (KvasirType type, int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], kvasir_type_get_name ((int) type)) == 0)
+      return 1;
+  return argc == 1;
+}
+
+static void
+bench_whole (KvasirCpuIsa isa, int n_threads)
+{
+  BenchModel *model = bench_smollm_new (isa, n_threads, KVASIR_TYPE_Q4_1, 512, 4096);
+  double decode = time_model (model, 1, 256), deep = time_model (model, 1, 4096);
+  double few = time_model (model, 8, 256), prefill = time_model (model, 512, 512);
+
+  printf ("%-11s %d thread%s q4_1 model: decode %.0f t/s, at 4096 cells %.0f t/s, 8 tokens %.0f "
+          "t/s, prefill 512 %.0f t/s\n",
+          kvasir_cpu_isa_get_name (isa), n_threads, n_threads > 1 ? "s" : " ", 1 / decode, 1 / deep,
+          8 / few, 512 / prefill);
+  bench_model_free (model);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_AVX512_VNNI };
+  uint8_t *memory = malloc (DECODE_BYTES);
+
+  if (memory == NULL)
+    return 1;
+  memset (memory, 1, DECODE_BYTES);
+  for (size_t i = 0; i < 2; i++)
+    for (int n_threads = 1; n_threads <= 2; n_threads++)
+      {
+        if (!kvasir_cpu_isa_is_available (isas[i]))
+          continue;
+        printf ("roof: %d thread%s read %.1f GB/s\n", n_threads, n_threads > 1 ? "s" : "",
+                bench_probe_read (memory, DECODE_BYTES, n_threads));
+        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+          if (is_wanted (types[t], argc, argv))
+            bench_type (isas[i], n_threads, types[t], memory);
+        bench_whole (isas[i], n_threads);
+      }
+  free (memory);
+  return 0;
+}
