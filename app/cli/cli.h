@@ -31,8 +31,7 @@ typedef struct
   gint n_threads; /* 0: default */
 } KvasirDeviceArgs;
 
-/* Parses @argv in place with @entries and, unless @device is NULL, the device options. FALSE after
- * a message; `--help` prints and exits through @status 0. @status: (out) */
+/* What a subcommand's line may hold. */
 typedef struct
 {
   const char *summary;         /* "FILE - what it does" */
@@ -42,6 +41,7 @@ typedef struct
   gint max_args;
 } KvasirCommandLine;
 
+/* Parses @argv in place. FALSE after a message or the help text: leave with @status (out). */
 gboolean kvasir_cli_parse (const KvasirCommandLine *line, int *argc, char ***argv, int *status);
 
 /* Prints "kvasir-cli: message" and gives the exit status that belongs to @error. */
@@ -56,6 +56,9 @@ char *kvasir_cli_get_model_dir (void);
 /* @name beside @near (nullable), in each of @dirs (nullable), then in the app's folder.
  * Returns: (transfer full): a path, or NULL with an error that lists the folders */
 char *kvasir_cli_find_model (const char *name, const char *near, char **dirs, GError **error);
+
+/* @name itself where that is a file, else the app's model of that name. */
+char *kvasir_cli_find_file (const char *name, GError **error);
 
 /* A number for JSON; null where it is not finite. */
 json_t *kvasir_cli_json_real (double value);

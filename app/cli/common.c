@@ -170,6 +170,14 @@ kvasir_cli_find_model (const char *name, const char *near, char **dirs, GError *
   return NULL;
 }
 
+char *
+kvasir_cli_find_file (const char *name, GError **error)
+{
+  if (g_file_test (name, G_FILE_TEST_EXISTS) || strchr (name, G_DIR_SEPARATOR) != NULL)
+    return g_strdup (name);
+  return kvasir_cli_find_model (name, NULL, NULL, error);
+}
+
 json_t *
 kvasir_cli_json_real (double value)
 {

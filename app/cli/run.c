@@ -161,9 +161,11 @@ kvasir_cli_run (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   int status;
 
-  if (!kvasir_cli_parse (&line, &argc, &argv, &status))
-    return status;
+  gboolean ok = kvasir_cli_parse (&line, &argc, &argv, &status);
+
   isa = device_args.isa;
+  if (!ok)
+    return status;
   scenario = kvasir_scenario_read (argv[1], &error);
   if (scenario == NULL)
     return kvasir_cli_fail (error);

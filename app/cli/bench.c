@@ -1,0 +1,136 @@
+/* kvasir-cli bench: how fast a model reads and writes here. */
+#include "app/cli/cli.h"
+
+typedef struct
+{
+  gint n_prefill;
+  gint n_decode;
+} BenchArgs;
+
+/* Tokens per second. */
+typedef struct
+{
+  double prefill;
+  double decode;
+} BenchResult;
+
+static gboolean
+decode_timed (KvasirContext *context, const KvasirBatch *batch, gint64 *us, GError **error)
+{
+  const gint64 start = g_get_monotonic_time ();
+  const KvasirDecode code = kvasir_context_decode (context, batch, error);
+
+  *us += g_get_monotonic_time () - start;
+  return code == KVASIR_DECODE_OK;
+}
+
+/* One prompt of @n_prefill tokens, then @n_decode single ones. What the tokens are does not matter
+ * for speed; the ids only have to exist. */
+static gboolean
+measure (KvasirContext *context, const BenchArgs *args, BenchResult *result, GError **error)
+{
+  const guint n_vocab = kvasir_model_get_info (kvasir_context_get_model (context))->n_vocab;
+  g_autofree gint32 *tokens = g_new (gint32, args->n_prefill);
+  KvasirBatch batch = { .n_tokens = (guint) args->n_prefill, .tokens = tokens };
+  gint64 prefill_us = 0, decode_us = 0;
+
+  kvasir_memory_clear (kvasir_context_get_memory (context), FALSE);
+  for (gint i = 0; i < args->n_prefill; i++)
+    tokens[i] = (gint32) (((guint) i * 7919u + 13u) % n_vocab);
+  if (!decode_timed (context, &batch, &prefill_us, error))
+    return FALSE;
+  batch.n_tokens = 1;
+  for (gint i = 0; i < args->n_decode; i++)
+    if (!decode_timed (context, &batch, &decode_us, error))
+      return FALSE;
+  result->prefill = args->n_prefill * 1e6 / (double) MAX (prefill_us, 1);
+  result->decode = args->n_decode * 1e6 / (double) MAX (decode_us, 1);
+  return TRUE;
+}
+
+static KvasirContext *
+open_context (KvasirDevice *device, const char *name, const BenchArgs *args, GError **error)
+{
+  const KvasirModelParams model_params = { .device = device };
+  g_autofree char *path = kvasir_cli_find_file (name, error);
+  g_autoptr (KvasirModel) model = NULL;
+  KvasirContextParams params;
+
+  if (path == NULL)
+    return NULL;
+  model = kvasir_model_new (path, &model_params, error);
+  if (model == NULL)
+    return NULL;
+  kvasir_context_params_init (&params);
+  params.n_ctx = (guint) (args->n_prefill + args->n_decode);
+  params.n_batch = params.n_ctx;
+  params.n_seq_max = 1;
+  return kvasir_context_new (model, &params, error);
+}
+
+static void
+print_result (const char *name, gint n, double per_second)
+{
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  g_print ("%-8s %6d tokens %10s tokens/s\n", name, n,
+           g_ascii_formatd (number, sizeof number, "%.1f", per_second));
+}
+
+static int
+bench (const KvasirDeviceArgs *device_args, const char *name, const BenchArgs *args, gboolean json)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (KvasirDevice) device = kvasir_cli_open_device (device_args, &error);
+  g_autoptr (KvasirContext) context = NULL;
+  const BenchArgs warm_up = { 16, 4 };
+  BenchResult result = { 0, 0 };
+
+  if (device == NULL)
+    return kvasir_cli_fail (error);
+  context = open_context (device, name, args, &error);
+  if (context == NULL || !measure (context, &warm_up, &result, &error) ||
+      !measure (context, args, &result, &error))
+    return kvasir_cli_fail (error);
+  if (json)
+    kvasir_cli_print_json (
+        json_pack ("{s:f, s:f}", "prefill", result.prefill, "decode", result.decode));
+  else
+    {
+      g_print ("%s\n", device->description);
+      print_result ("prefill", args->n_prefill, result.prefill);
+      print_result ("decode", args->n_decode, result.decode);
+    }
+  return KVASIR_EXIT_OK;
+}
+
+int
+kvasir_cli_bench (int argc, char **argv)
+{
+  BenchArgs args = { 512, 64 };
+  KvasirDeviceArgs device_args = { NULL, 0 };
+  gboolean json = FALSE;
+  const GOptionEntry entries[] = {
+    { "prefill", 0, 0, G_OPTION_ARG_INT, &args.n_prefill, "Tokens read at once (default 512)",
+      "N" },
+    { "decode", 0, 0, G_OPTION_ARG_INT, &args.n_decode, "Tokens written one by one (default 64)",
+      "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+  const KvasirCommandLine line = { "FILE.gguf - measure reading and writing speed", entries,
+                                   &device_args, 1, 1 };
+  g_autofree char *isa = NULL;
+  int status;
+  gboolean ok = kvasir_cli_parse (&line, &argc, &argv, &status);
+
+  isa = device_args.isa;
+  if (!ok)
+    return status;
+  if (args.n_prefill < 1 || args.n_prefill > 1 << 20 || args.n_decode < 1 ||
+      args.n_decode > 1 << 20)
+    {
+      g_printerr ("kvasir-cli: --prefill and --decode: 1 to %d expected\n", 1 << 20);
+      return KVASIR_EXIT_USAGE;
+    }
+  return bench (&device_args, argv[1], &args, json);
+}

@@ -1,0 +1,178 @@
+/* kvasir-cli plan: what a model would take, by the planner that the app uses. */
+#include "app/cli/cli.h"
+
+typedef struct
+{
+  gint n_ctx, n_seqs, n_batch, n_ubatch;
+  char *type_k, *type_v; /* (owned) (nullable) */
+} PlanArgs;
+
+static gboolean
+set_count (const char *name, gint value, guint *target, GError **error)
+{
+  if (value < 0)
+    {
+      g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
+                   "--%s: a number above 0 expected, %d found", name, value);
+      return FALSE;
+    }
+  if (value > 0)
+    *target = (guint) value;
+  return TRUE;
+}
+
+static gboolean
+set_type (const char *name, const char *value, KvasirType *target, GError **error)
+{
+  int type = value != NULL ? kvasir_cli_find_cache_type (value) : (int) *target;
+
+  if (type < 0)
+    {
+      g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
+                   "--%s: f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1 expected, \"%s\" "
+                   "found",
+                   name, value);
+      return FALSE;
+    }
+  *target = (KvasirType) type;
+  return TRUE;
+}
+
+static gboolean
+fill_params (const PlanArgs *args, KvasirContextParams *params, GError **error)
+{
+  kvasir_context_params_init (params);
+  return set_count ("ctx", args->n_ctx, &params->n_ctx, error) &&
+         set_count ("seqs", args->n_seqs, &params->n_seq_max, error) &&
+         set_count ("batch", args->n_batch, &params->n_batch, error) &&
+         set_count ("ubatch", args->n_ubatch, &params->n_ubatch, error) &&
+         set_type ("type-k", args->type_k, &params->type_k, error) &&
+         set_type ("type-v", args->type_v, &params->type_v, error);
+}
+
+/* The rows of one kind and buffer type together: a layer's share is of no use here. */
+static GArray *
+sum_rows (const GArray *rows)
+{
+  GArray *sums = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
+
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const KvasirMemoryRow *row = &g_array_index (rows, KvasirMemoryRow, i);
+      guint j;
+      for (j = 0; j < sums->len; j++)
+        {
+          KvasirMemoryRow *sum = &g_array_index (sums, KvasirMemoryRow, j);
+          if (sum->kind == row->kind && g_str_equal (sum->buffer_type, row->buffer_type) &&
+              g_str_equal (sum->device, row->device))
+            {
+              sum->n_bytes += row->n_bytes;
+              break;
+            }
+        }
+      if (j == sums->len)
+        g_array_append_val (sums, *row);
+    }
+  return sums;
+}
+
+static json_t *
+make_json (const KvasirFit *fit, const KvasirModelInfo *info, const GArray *rows)
+{
+  const KvasirContextParams *p = &fit->params;
+  json_t *list = json_array ();
+
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const KvasirMemoryRow *row = &g_array_index (rows, KvasirMemoryRow, i);
+      json_array_append_new (list, json_pack ("{s:s, s:s, s:s, s:I}", "device", row->device,
+                                              "buffer_type", row->buffer_type, "kind",
+                                              kvasir_memory_kind_get_name (row->kind), "bytes",
+                                              (json_int_t) row->n_bytes));
+    }
+  return json_pack (
+      "{s:s, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:b, s:o}", "title", info->title, "n_ctx",
+      (int) p->n_ctx, "n_seq_max", (int) p->n_seq_max, "n_batch", (int) p->n_batch, "n_ubatch",
+      (int) p->n_ubatch, "type_k", kvasir_type_get_name ((int) p->type_k), "type_v",
+      kvasir_type_get_name ((int) p->type_v), "need_bytes", (json_int_t) fit->need_bytes,
+      "free_bytes", (json_int_t) fit->free_bytes, "fits", fit->fits, "rows", list);
+}
+
+static void
+print_text (const KvasirFit *fit, const KvasirModelInfo *info, const GArray *rows)
+{
+  const KvasirContextParams *p = &fit->params;
+  g_autofree char *need = kvasir_cli_format_bytes (fit->need_bytes);
+  g_autofree char *free_text = kvasir_cli_format_bytes (fit->free_bytes);
+
+  g_print ("%s with %u cells, %u sequences, K %s, V %s, physical batches of %u\n\n", info->title,
+           p->n_ctx, p->n_seq_max, kvasir_type_get_name ((int) p->type_k),
+           kvasir_type_get_name ((int) p->type_v), p->n_ubatch);
+  g_print ("%-8s %-12s %-12s %12s\n", "device", "memory", "for", "bytes");
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const KvasirMemoryRow *row = &g_array_index (rows, KvasirMemoryRow, i);
+      g_autofree char *bytes = kvasir_cli_format_bytes (row->n_bytes);
+      g_print ("%-8s %-12s %-12s %12s\n", row->device, row->buffer_type,
+               kvasir_memory_kind_get_name (row->kind), bytes);
+    }
+  g_print ("\nneeds %s, %s free: %s\n", need, free_text, fit->fits ? "fits" : "does not fit");
+}
+
+static int
+plan (const char *name, const KvasirContextParams *params, gboolean json)
+{
+  const KvasirDeviceArgs device_args = { NULL, 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (KvasirDevice) device = NULL;
+  g_autoptr (KvasirModel) model = NULL;
+  g_autoptr (GArray) rows = NULL;
+  g_autofree char *path = kvasir_cli_find_file (name, &error);
+  KvasirFit fit = { 0 };
+
+  if (path == NULL)
+    return kvasir_cli_fail (error);
+  device = kvasir_cli_open_device (&device_args, &error);
+  if (device == NULL || !kvasir_fit_measure (device, path, params, &fit, &model, &error))
+    return kvasir_cli_fail (error);
+  rows = sum_rows (fit.rows);
+  if (json)
+    kvasir_cli_print_json (make_json (&fit, kvasir_model_get_info (model), rows));
+  else
+    print_text (&fit, kvasir_model_get_info (model), rows);
+  kvasir_fit_clear (&fit);
+  return KVASIR_EXIT_OK;
+}
+
+int
+kvasir_cli_plan (int argc, char **argv)
+{
+  PlanArgs args = { 0 };
+  gboolean json = FALSE;
+  const GOptionEntry entries[] = {
+    { "ctx", 0, 0, G_OPTION_ARG_INT, &args.n_ctx, "Cells (default 4096)", "N" },
+    { "seqs", 0, 0, G_OPTION_ARG_INT, &args.n_seqs, "Sequences (default 16)", "N" },
+    { "batch", 0, 0, G_OPTION_ARG_INT, &args.n_batch, "Tokens of a batch (default 2048)", "N" },
+    { "ubatch", 0, 0, G_OPTION_ARG_INT, &args.n_ubatch, "Tokens computed at once (default 512)",
+      "N" },
+    { "type-k", 0, 0, G_OPTION_ARG_STRING, &args.type_k, "Type of keys (default f16)", "TYPE" },
+    { "type-v", 0, 0, G_OPTION_ARG_STRING, &args.type_v, "Type of values (default f16)", "TYPE" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
+    G_OPTION_ENTRY_NULL,
+  };
+  const KvasirCommandLine line = { "FILE.gguf - show what a model would take in memory", entries,
+                                   NULL, 1, 1 };
+  g_autofree char *type_k = NULL, *type_v = NULL;
+  KvasirContextParams params;
+  g_autoptr (GError) error = NULL;
+  int status;
+  gboolean ok = kvasir_cli_parse (&line, &argc, &argv, &status);
+
+  type_k = args.type_k;
+  type_v = args.type_v;
+  if (!ok)
+    return status;
+  if (!fill_params (&args, &params, &error))
+    return kvasir_cli_fail (error);
+  return plan (argv[1], &params, json);
+}
