@@ -17,7 +17,7 @@ kvasir_mask_fill (const KvasirCells *cells,
 
       memcpy (row, kvasir_cells_owned_by (cells, seq), n_kv / 64 * sizeof *row);
       for (guint u = t + 1; u < ubatch->n_tokens; u++)
-        if (ubatch->pos[u] > ubatch->pos[t] && kvasir_seq_set_has (&ubatch->seqs[u], seq))
+        if (ubatch->pos[u] > ubatch->pos[t])
           row[slots[u] / 64] &= ~KVASIR_BIT (slots[u]);
     }
 }

@@ -1,9 +1,9 @@
 /* engine/memory/mask.h - which cells each token may read, as bits
  *
  * Bit c of row t is set where cell c is held by the first sequence of token t at a position not
- * after its own. The sequence's own bitmap is the row already; the tokens of the same ubatch that
- * come later are the only ones in the future, since a batch goes on behind the last position of
- * each of its sequences.
+ * after its own. The sequence's own bitmap is the row already; only tokens of the same ubatch can
+ * be in its future, since a batch goes on behind the last position of each of its sequences. Those
+ * of other sequences have no bit there to begin with.
  *
  * Pure. Thread: engine thread.
  */

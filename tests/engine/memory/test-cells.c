@@ -125,7 +125,7 @@ static void
 test_search_start (void)
 {
   KvasirCells cells;
-  guint32 slots[4];
+  guint32 slots[6];
   gboolean restarted;
 
   g_assert_true (kvasir_cells_init (&cells, 256, 1));
@@ -146,6 +146,9 @@ test_search_start (void)
   g_assert_cmpuint (slots[1], ==, 255);
   g_assert_cmpuint (slots[2], ==, 1);
   g_assert_cmpuint (slots[3], ==, 2);
+  g_assert_true (kvasir_slots_find (&cells, 6, slots));
+  g_assert_cmpuint (slots[4], ==, 252);
+  g_assert_cmpuint (slots[5], ==, 253);
   cells.head = 256;
   g_assert_true (kvasir_slots_find (&cells, 2, slots));
   g_assert_cmpuint (slots[0], ==, 1);

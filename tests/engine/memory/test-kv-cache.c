@@ -341,6 +341,47 @@ test_buffer_events (void)
   replay_free (replay);
 }
 
+/* n_kv covers every occupied cell in steps of 256, and a part taken back takes it back. */
+static void
+test_horizon (void)
+{
+  TestShape large = shape;
+  TestHeap heap;
+  KvasirMemory *memory;
+  KvasirBatchPlan *plan;
+  Replay *replay = replay_new (512);
+  KvasirEventSink sink = replay_get_sink (replay);
+  const KvasirEvent *event;
+
+  large.n_ctx = 512;
+  large.n_ubatch = 256;
+  test_heap_init (&heap);
+  memory = test_memory_new (&heap, &large);
+  plan = test_plan_new (&large);
+  g_assert_cmpuint (kvasir_memory_get_n_kv (memory, 0), ==, 0);
+  g_assert_cmpint (test_decode_some (memory, plan, 0, 1, 1), ==, 0);
+  g_assert_cmpuint (kvasir_memory_get_n_kv (memory, 0), ==, 256);
+  g_assert_cmpint (test_decode_some (memory, plan, 0, 255, 1), ==, 0);
+  g_assert_cmpuint (kvasir_memory_get_n_kv (memory, 0), ==, 256);
+
+  kvasir_memory_set_sink (memory, &sink);
+  g_assert_cmpint (test_decode_some (memory, plan, 0, 1, 1), ==, 0);
+  g_assert_cmpuint (kvasir_memory_get_n_kv (memory, 0), ==, 512);
+  event = replay_peek_event (replay, 2, NULL);
+  g_assert_cmpint (event->type, ==, KVASIR_EVENT_UBATCH);
+  g_assert_cmpint (event->b, ==, 512);
+  event = replay_peek_event (replay, replay_get_n_events (replay) - 1, NULL);
+  g_assert_cmpint (event->type, ==, KVASIR_EVENT_HORIZON);
+  g_assert_cmpint (event->a, ==, 512);
+  g_assert_cmpint (event->b, ==, 256);
+  kvasir_memory_rollback (memory);
+  g_assert_cmpuint (kvasir_memory_get_n_kv (memory, 0), ==, 256);
+
+  kvasir_memory_free (memory);
+  kvasir_batch_plan_free (plan);
+  replay_free (replay);
+}
+
 /* ---- inputs of the graph */
 
 static void
@@ -602,6 +643,34 @@ test_not_made (void)
                    "KV cache: 2147483648 cells asked for, expected at most 268435456");
 }
 
+/* Models that keep one row for all heads have K alone. */
+static void
+test_without_v (void)
+{
+  TestHeap heap;
+  KvasirKvLayer layer = { .n_embd_k = 8, .head_dim_k = 8, .buffer_type = &heap.type };
+  KvasirKvCacheParams params = {
+    .kv_size = 256, .n_seq_max = 1, .n_ubatch = 1, .n_layers = 1, .layers = &layer, .arch = "test"
+  };
+  KvasirMemory *memory;
+  g_autoptr (GByteArray) blob = g_byte_array_new ();
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
+  KvasirTensor *k;
+  KvasirTensor *v;
+  guint cache;
+
+  test_heap_init (&heap);
+  memory = kvasir_kv_cache_new (&params, NULL);
+  kvasir_memory_get_layer (memory, 0, &k, &v, &cache);
+  g_assert_nonnull (k);
+  g_assert_null (v);
+  g_assert_cmpuint (sum_rows (memory, rows), ==, 256 * 32);
+  g_assert_cmpuint (rows->len, ==, 1);
+  g_assert_true (kvasir_memory_state_write (memory, 0, FALSE, blob, NULL));
+  g_assert_true (kvasir_memory_state_read (memory, 0, FALSE, blob->data, blob->len, NULL));
+  kvasir_memory_free (memory);
+}
+
 static void
 test_names (void)
 {
@@ -629,10 +698,12 @@ main (int argc, char **argv)
   ADD ("layers-have-tensors", test_layers);
   ADD ("clear-zeroes-data", test_clear_zeroes);
   ADD ("shift-stays-in-range", test_shift_beyond_range);
+  g_test_add_func ("/engine/memory/kv-cache/horizon-follows", test_horizon);
   g_test_add_func ("/engine/memory/kv-cache/sink-hears-of-buffers", test_buffer_events);
   g_test_add_func ("/engine/memory/kv-cache/shift-obstacle-refuses", test_shift_obstacle);
   g_test_add_func ("/engine/memory/kv-cache/measuring-agrees", test_measuring);
   g_test_add_func ("/engine/memory/kv-cache/splits-large-buffers", test_chunks);
+  g_test_add_func ("/engine/memory/kv-cache/layers-without-v", test_without_v);
   g_test_add_func ("/engine/memory/kv-cache/refuses-what-cannot-be", test_not_made);
   g_test_add_func ("/engine/memory/kv-cache/names", test_names);
   return g_test_run ();
