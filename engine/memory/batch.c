@@ -169,33 +169,41 @@ check_position (KvasirBatchPlan *self, guint i, guint seq, gboolean first_in_bat
   return TRUE;
 }
 
+/* Checks token @i in each of its sequences; @seen are those that came in the batch before. */
+static gboolean
+check_positions_of (
+    KvasirBatchPlan *self, guint i, const KvasirMemory *memory, KvasirSeqSet *seen, GError **error)
+{
+  const KvasirSeqSet *seqs = &self->seqs[i];
+
+  if (self->pos[i] < 0 || self->pos[i] >= KVASIR_POS_END)
+    return kvasir_memory_fail (
+        error, KVASIR_ENGINE_ERROR_BAD_BATCH,
+        "Token %u of the batch has position %d in sequence %d, expected 0 to %d", i, self->pos[i],
+        kvasir_seq_set_next (seqs, 0), KVASIR_POS_END - 1);
+  for (gint seq = kvasir_seq_set_next (seqs, 0); seq >= 0;
+       seq = kvasir_seq_set_next (seqs, (guint) seq + 1))
+    {
+      gboolean first_in_batch = !kvasir_seq_set_has (seen, (guint) seq);
+
+      if (first_in_batch)
+        self->reached[seq] = get_last (memory, seq);
+      if (!check_position (self, i, (guint) seq, first_in_batch, error))
+        return FALSE;
+      self->reached[seq] = self->pos[i];
+      kvasir_seq_set_add (seen, (guint) seq);
+    }
+  return TRUE;
+}
+
 static gboolean
 check_positions (KvasirBatchPlan *self, guint n_tokens, const KvasirMemory *memory, GError **error)
 {
   KvasirSeqSet seen = { 0 };
 
   for (guint i = 0; i < n_tokens; i++)
-    {
-      const KvasirSeqSet *seqs = &self->seqs[i];
-
-      if (self->pos[i] < 0 || self->pos[i] >= KVASIR_POS_END)
-        return kvasir_memory_fail (
-            error, KVASIR_ENGINE_ERROR_BAD_BATCH,
-            "Token %u of the batch has position %d in sequence %d, expected 0 to %d", i,
-            self->pos[i], kvasir_seq_set_next (seqs, 0), KVASIR_POS_END - 1);
-      for (gint seq = kvasir_seq_set_next (seqs, 0); seq >= 0;
-           seq = kvasir_seq_set_next (seqs, (guint) seq + 1))
-        {
-          gboolean first_in_batch = !kvasir_seq_set_has (&seen, (guint) seq);
-
-          if (first_in_batch)
-            self->reached[seq] = get_last (memory, seq);
-          if (!check_position (self, i, (guint) seq, first_in_batch, error))
-            return FALSE;
-          self->reached[seq] = self->pos[i];
-          kvasir_seq_set_add (&seen, (guint) seq);
-        }
-    }
+    if (!check_positions_of (self, i, memory, &seen, error))
+      return FALSE;
   return TRUE;
 }
 
@@ -219,6 +227,20 @@ check_sharers (const KvasirBatchPlan *self, guint i, const KvasirMemory *memory,
   return TRUE;
 }
 
+/* Adds @seqs to @ended. Returns: whether one of them was not in there */
+static gboolean
+end_seqs (KvasirSeqSet *ended, const KvasirSeqSet *seqs)
+{
+  guint64 new_ones = 0;
+
+  for (guint w = 0; w < G_N_ELEMENTS (ended->w); w++)
+    {
+      new_ones |= seqs->w[w] & ~ended->w[w];
+      ended->w[w] |= seqs->w[w];
+    }
+  return new_ones != 0;
+}
+
 static void
 choose_outputs (KvasirBatchPlan *self, const KvasirBatch *batch)
 {
@@ -227,13 +249,8 @@ choose_outputs (KvasirBatchPlan *self, const KvasirBatch *batch)
   self->n_outputs = 0;
   for (guint i = batch->n_tokens; i-- > 0;)
     {
-      gboolean is_last = FALSE;
+      gboolean is_last = end_seqs (&ended, &self->seqs[i]);
 
-      for (guint w = 0; w < G_N_ELEMENTS (ended.w); w++)
-        {
-          is_last = is_last || (self->seqs[i].w[w] & ~ended.w[w]) != 0;
-          ended.w[w] |= self->seqs[i].w[w];
-        }
       self->outputs[i] = batch->outputs != NULL ? batch->outputs[i] != 0 : is_last;
       self->n_outputs += self->outputs[i];
     }

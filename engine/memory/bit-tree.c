@@ -20,7 +20,7 @@ void
 kvasir_bit_tree_clear (KvasirBitTree *self)
 {
   for (guint level = 0; level < KVASIR_BIT_LEVELS; level++)
-    g_clear_pointer (&self->words[level], g_free);
+    g_free (self->words[level]);
 }
 
 gint

@@ -42,13 +42,13 @@ kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs)
 void
 kvasir_cells_clear (KvasirCells *self)
 {
-  g_clear_pointer (&self->pos, g_free);
-  g_clear_pointer (&self->shift, g_free);
-  g_clear_pointer (&self->token, g_free);
-  g_clear_pointer (&self->step, g_free);
-  g_clear_pointer (&self->sets, g_free);
-  g_clear_pointer (&self->owned, g_free);
-  g_clear_pointer (&self->spans, g_free);
+  g_free (self->pos);
+  g_free (self->shift);
+  g_free (self->token);
+  g_free (self->step);
+  g_free (self->sets);
+  g_free (self->owned);
+  g_free (self->spans);
   kvasir_bit_tree_clear (&self->used);
   kvasir_bit_tree_clear (&self->vacant);
 }
@@ -85,6 +85,12 @@ kvasir_cells_get (const KvasirCells *self, guint cell, KvasirCell *out)
   out->token = self->token[cell];
   out->step = self->step[cell];
   kvasir_cells_get_seqs (self, cell, &out->seqs);
+}
+
+guint
+kvasir_cells_get_end (const KvasirCells *self)
+{
+  return (guint) (kvasir_bit_tree_last (&self->used) + 1);
 }
 
 guint
@@ -132,10 +138,12 @@ void
 kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
 {
   guint64 *set = peek_set (self, cell);
+  guint64 *owned = self->owned + cell / 64;
+  gint32 pos = entry->pos;
 
   g_assert (self->pos[cell] < 0);
 
-  self->pos[cell] = entry->pos;
+  self->pos[cell] = pos;
   self->token[cell] = entry->token;
   self->step[cell] = entry->step;
   for (guint w = 0; w < self->n_set_words; w++)
@@ -145,10 +153,10 @@ kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
       set[w] = left;
       for (; left != 0; left &= left - 1)
         {
-          guint seq = w * 64 + (guint) __builtin_ctzll (left);
+          gsize seq = w * 64 + (guint) __builtin_ctzll (left);
 
-          *peek_owned_word (self, cell, seq) |= KVASIR_BIT (cell);
-          span_add (&self->spans[seq], entry->pos);
+          owned[seq * self->n_words] |= KVASIR_BIT (cell);
+          span_add (&self->spans[seq], pos);
         }
     }
   kvasir_bit_tree_add (&self->used, cell);

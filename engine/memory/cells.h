@@ -69,11 +69,7 @@ kvasir_cells_has (const KvasirCells *self, guint cell, guint seq)
 }
 
 /* One past the last occupied cell. */
-static inline guint
-kvasir_cells_get_end (const KvasirCells *self)
-{
-  return (guint) (kvasir_bit_tree_last (&self->used) + 1);
-}
+guint kvasir_cells_get_end (const KvasirCells *self);
 
 void kvasir_cells_get_seqs (const KvasirCells *self, guint cell, KvasirSeqSet *seqs);
 void kvasir_cells_get (const KvasirCells *self, guint cell, KvasirCell *out);

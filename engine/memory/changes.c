@@ -15,7 +15,7 @@ kvasir_changes_init (KvasirChanges *self, KvasirMemory *memory, guint16 cache, g
 void
 kvasir_changes_clear (KvasirChanges *self)
 {
-  g_clear_pointer (&self->tokens, g_free);
+  g_free (self->tokens);
 }
 
 static void

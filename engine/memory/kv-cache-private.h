@@ -1,7 +1,7 @@
 /* engine/memory/kv-cache-private.h - the inside of the unified KV cache, shared by its files
  *
- * kv-cache.c makes it and plays batches, kv-ops.c changes sequences, kv-store.c holds tensors and
- * buffers, kv-state.c saves and restores. Thread: engine thread.
+ * kv-cache.c makes it, kv-batch.c plays batches, kv-ops.c changes sequences, kv-store.c holds
+ * tensors and buffers, kv-save.c and kv-restore.c write and read states. Thread: engine thread.
  */
 #pragma once
 
@@ -10,8 +10,12 @@
 #include "engine/memory/kv-cache.h"
 #include "engine/memory/kv-store.h"
 #include "engine/memory/memory-private.h"
+#include "engine/memory/state-io.h"
 
 G_BEGIN_DECLS
+
+/* Attention reads at least so many cells, and in steps of so many. */
+#define KVASIR_N_KV_STEP 256
 
 typedef struct
 {
@@ -41,6 +45,18 @@ void kvasir_kv_cache_set_head (KvasirKvCache *self, guint head);
 /* Occupies an empty cell and reports it. */
 void kvasir_kv_cache_place (KvasirKvCache *self, guint cell, const KvasirCellEntry *entry);
 
+/* kv-batch.c */
+KvasirPrepare kvasir_kv_cache_init_batch (KvasirMemory *memory, KvasirBatchPlan *plan);
+gboolean kvasir_kv_cache_apply_next (KvasirMemory *memory, const KvasirUbatch **ubatch);
+void kvasir_kv_cache_rollback (KvasirMemory *memory);
+KvasirRoom kvasir_kv_cache_get_room (const KvasirMemory *memory, guint n_tokens);
+guint kvasir_kv_cache_get_n_kv (const KvasirMemory *memory, guint cache);
+void kvasir_kv_cache_fill_slots (const KvasirMemory *memory, guint cache, gint64 *slots);
+void kvasir_kv_cache_fill_mask (const KvasirMemory *memory,
+                                guint cache,
+                                guint64 *words,
+                                gsize words_per_row);
+
 /* kv-ops.c */
 gboolean kvasir_kv_cache_seq_rm (KvasirMemory *memory, gint seq, gint32 p0, gint32 p1);
 gboolean kvasir_kv_cache_seq_cp (KvasirMemory *memory, guint src, guint dst, gint32 p0, gint32 p1);
@@ -54,9 +70,20 @@ void kvasir_kv_cache_update_done (KvasirMemory *memory, gint64 duration_us);
 /* Removes [p0, p1) of @seq, -1 of all, as part of another operation. */
 void kvasir_kv_cache_remove (KvasirKvCache *self, gint seq, gint32 p0, gint32 p1);
 
-/* kv-state.c */
+/* kv-save.c. What the header of a state of @seq, -1 the whole memory, says. */
+void kvasir_kv_cache_describe_state (const KvasirKvCache *self,
+                                     gint seq,
+                                     gboolean partial,
+                                     KvasirStateHeader *header);
+/* Bytes of a state with such a header; FALSE where they are too many to count. */
+gboolean kvasir_kv_cache_measure_state (const KvasirKvCache *self,
+                                        const KvasirStateHeader *header,
+                                        gsize *n_bytes);
+/* How many of @cells from the first on are neighbours. */
+guint kvasir_kv_cache_measure_run (const guint32 *cells, guint n);
 gboolean kvasir_kv_cache_state_write (
     KvasirMemory *memory, gint seq, gboolean partial, GByteArray *out, GError **error);
+/* kv-restore.c */
 gboolean kvasir_kv_cache_state_read (KvasirMemory *memory,
                                      gint seq,
                                      gboolean partial,

@@ -1,175 +1,9 @@
-/* Saving and restoring the unified cache. Everything about a blob is checked before the first cell
- * changes, room included, so that nothing has to be put back. */
+/* Restores the unified cache. Everything about a blob is checked before the first cell changes,
+ * room included, so that nothing ever has to be put back. */
 #include <string.h>
 
 #include "engine/memory/kv-cache-private.h"
 #include "engine/memory/slots.h"
-#include "engine/memory/state-io.h"
-
-#define LAYER_BYTES 24
-
-static void
-describe (const KvasirKvCache *self, gint seq, gboolean partial, KvasirStateHeader *header)
-{
-  *header = (KvasirStateHeader){ .whole = seq < 0,
-                                 .partial = partial,
-                                 .klass = self->parent.klass,
-                                 .type_k = self->store.type_k,
-                                 .type_v = self->store.type_v,
-                                 .rope_hash = self->rope_hash,
-                                 .n_layers = self->store.n_layers,
-                                 .n_set_words = seq < 0 ? self->cells.n_set_words : 0 };
-  memcpy (header->arch, self->arch, MIN (strlen (self->arch), KVASIR_STATE_ARCH));
-  if (!partial)
-    header->n_cells = seq < 0 ? self->cells.n_used : self->cells.spans[seq].n_cells;
-}
-
-/* Bytes of a blob with such a header; FALSE where they are too many to count. */
-static gboolean
-measure (const KvasirKvCache *self, const KvasirStateHeader *header, gsize *n_bytes)
-{
-  gsize per_cell = 8 + 8 * (gsize) header->n_set_words;
-  gsize n_cell_bytes;
-
-  per_cell += kvasir_kv_store_get_bytes_per_cell (&self->store);
-  return g_size_checked_mul (&n_cell_bytes, per_cell, header->n_cells) &&
-         g_size_checked_add (n_bytes, n_cell_bytes,
-                             kvasir_state_get_frame_bytes () +
-                                 LAYER_BYTES * (gsize) self->store.n_layers);
-}
-
-/* The cells of @seq or all, ascending. */
-static guint32 *
-list_cells (const KvasirKvCache *self, gint seq, guint n_cells)
-{
-  const KvasirCells *cells = &self->cells;
-  const guint64 *words =
-      seq < 0 ? cells->used.words[0] : kvasir_cells_owned_by (cells, (guint) seq);
-  guint32 *list = g_new (guint32, n_cells);
-  guint n = 0;
-
-  for (guint w = 0; n < n_cells; w++)
-    for (guint64 left = words[w]; left != 0; left &= left - 1)
-      list[n++] = w * 64 + (guint32) __builtin_ctzll (left);
-  return list;
-}
-
-/* How many of @cells from the first on are neighbours. */
-static guint
-measure_run (const guint32 *cells, guint n)
-{
-  guint n_run = 1;
-
-  while (n_run < n && cells[n_run] == cells[0] + n_run)
-    n_run++;
-  return n_run;
-}
-
-static void
-put_cells (const KvasirKvCache *self,
-           const guint32 *list,
-           const KvasirStateHeader *header,
-           GByteArray *out)
-{
-  for (guint i = 0; i < header->n_cells; i++)
-    {
-      KvasirCell cell;
-
-      kvasir_cells_get (&self->cells, list[i], &cell);
-      kvasir_state_put_u32 (out, (guint32) cell.pos);
-      kvasir_state_put_u32 (out, (guint32) cell.token);
-      for (guint w = 0; w < header->n_set_words; w++)
-        kvasir_state_put_u64 (out, cell.seqs.w[w]);
-    }
-}
-
-static void
-put_rows (const KvasirKvCache *self,
-          const KvasirKvTensor *tensor,
-          const guint32 *list,
-          guint n_cells,
-          GByteArray *out)
-{
-  KvasirBuffer *buffer;
-  guint n_run;
-
-  if (tensor->n_bytes == 0)
-    return;
-  buffer = kvasir_kv_store_peek_buffer (&self->store, tensor);
-  for (guint i = 0; i < n_cells; i += n_run)
-    {
-      guint start = out->len;
-
-      n_run = measure_run (list + i, n_cells - i);
-      g_byte_array_set_size (out, start + (guint) (n_run * tensor->row_bytes));
-      buffer->vtable->get (buffer, tensor->offset + list[i] * tensor->row_bytes, out->data + start,
-                           n_run * tensor->row_bytes);
-    }
-}
-
-static void
-put_layers (const KvasirKvCache *self, GByteArray *out)
-{
-  for (guint i = 0; i < self->store.n_layers; i++)
-    {
-      const KvasirKvRows *rows = &self->store.rows[i];
-
-      kvasir_state_put_u32 (out, (guint32) rows->layer);
-      kvasir_state_put_u32 (out, 0);
-      kvasir_state_put_u64 (out, rows->k.row_bytes);
-      kvasir_state_put_u64 (out, rows->v.row_bytes);
-    }
-}
-
-/* Makes room in @out for a blob of @n_bytes, so that it is written without moving. */
-static gboolean
-reserve (GByteArray *out, gsize n_bytes, GError **error)
-{
-  guint start = out->len;
-
-  if (n_bytes > G_MAXUINT - start)
-    {
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY,
-                   "Saved state: %" G_GSIZE_FORMAT " bytes, expected at most %u", n_bytes,
-                   G_MAXUINT - start);
-      return FALSE;
-    }
-  g_byte_array_set_size (out, start + (guint) n_bytes);
-  g_byte_array_set_size (out, start);
-  return TRUE;
-}
-
-gboolean
-kvasir_kv_cache_state_write (
-    KvasirMemory *memory, gint seq, gboolean partial, GByteArray *out, GError **error)
-{
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-  KvasirStateHeader header;
-  g_autofree guint32 *list = NULL;
-  gsize start = out->len;
-  gsize n_bytes = G_MAXSIZE;
-
-  describe (self, seq, partial, &header);
-  if (!measure (self, &header, &n_bytes) || !reserve (out, n_bytes, error))
-    return FALSE;
-
-  kvasir_state_put_header (out, &header, n_bytes);
-  put_layers (self, out);
-  list = list_cells (self, seq, header.n_cells);
-  put_cells (self, list, &header, out);
-  for (guint i = 0; i < self->store.n_layers; i++)
-    {
-      put_rows (self, &self->store.rows[i].k, list, header.n_cells, out);
-      put_rows (self, &self->store.rows[i].v, list, header.n_cells, out);
-    }
-  kvasir_state_seal (out, start);
-  g_assert (out->len - start == n_bytes);
-
-  kvasir_kv_cache_emit (
-      self, KVASIR_EVENT_STATE_SAVE,
-      &(KvasirEvent){ .seq = seq, .n = (gint32) header.n_cells, .a = (gint64) n_bytes });
-  return TRUE;
-}
 
 static gboolean
 check_number (const char *what, guint64 found, guint64 expected, GError **error)
@@ -320,17 +154,18 @@ read_cells (const KvasirKvCache *self,
 
 /* Everything that can be wrong is found here. The rows are what @reader has left. */
 static gboolean
-prepare (const KvasirKvCache *self,
-         gint seq,
-         KvasirStateReader *reader,
-         const KvasirStateHeader *header,
-         Restore *restore,
-         GError **error)
+check_and_read (const KvasirKvCache *self,
+                gint seq,
+                KvasirStateReader *reader,
+                const KvasirStateHeader *header,
+                Restore *restore,
+                GError **error)
 {
   gsize n_bytes;
 
   if (header->n_set_words > (seq < 0 ? G_N_ELEMENTS (restore->seqs->w) : 0) ||
-      (header->partial && header->n_cells > 0) || !measure (self, header, &n_bytes) ||
+      (header->partial && header->n_cells > 0) ||
+      !kvasir_kv_cache_measure_state (self, header, &n_bytes) ||
       n_bytes != reader->n_bytes + kvasir_state_get_frame_bytes () - reader->pos)
     return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_FILE,
                                "Saved state: %u cells and %u words a set do not make its length",
@@ -345,27 +180,30 @@ prepare (const KvasirKvCache *self,
   return read_cells (self, reader, header, seq, restore, error);
 }
 
+/* Empties the cell and places @entry there, NULL nothing. */
+static void
+replace_cell (KvasirKvCache *self, guint cell, const KvasirCellEntry *entry)
+{
+  kvasir_changes_before (&self->changes, &self->cells, cell);
+  if (self->cells.pos[cell] >= 0)
+    kvasir_cells_empty (&self->cells, cell);
+  if (entry != NULL)
+    kvasir_cells_place (&self->cells, cell, entry);
+  kvasir_changes_after (&self->changes, &self->cells, cell);
+}
+
 /* The memory becomes what was saved, from cell 0 on. */
 static void
 replace_all (KvasirKvCache *self, Restore *restore)
 {
-  KvasirCells *cells = &self->cells;
-  guint end = MAX (kvasir_cells_get_end (cells), restore->n_cells);
+  guint end = MAX (kvasir_cells_get_end (&self->cells), restore->n_cells);
 
   for (guint i = 0; i < end; i++)
-    {
-      kvasir_changes_before (&self->changes, cells, i);
-      if (cells->pos[i] >= 0)
-        kvasir_cells_empty (cells, i);
-      if (i < restore->n_cells)
-        {
-          kvasir_cells_place (cells, i, &restore->entries[i]);
-          restore->slots[i] = i;
-        }
-      kvasir_changes_after (&self->changes, cells, i);
-    }
+    replace_cell (self, i, i < restore->n_cells ? &restore->entries[i] : NULL);
+  for (guint i = 0; i < restore->n_cells; i++)
+    restore->slots[i] = i;
   kvasir_changes_flush (&self->changes);
-  kvasir_cells_settle (cells);
+  kvasir_cells_settle (&self->cells);
   kvasir_kv_cache_set_head (self, 0);
 }
 
@@ -401,7 +239,7 @@ take_rows (KvasirKvCache *self,
   buffer = kvasir_kv_store_peek_buffer (&self->store, tensor);
   for (guint i = 0; i < restore->n_cells; i += n_run)
     {
-      n_run = measure_run (restore->slots + i, restore->n_cells - i);
+      n_run = kvasir_kv_cache_measure_run (restore->slots + i, restore->n_cells - i);
       buffer->vtable->set (buffer, tensor->offset + restore->slots[i] * tensor->row_bytes,
                            kvasir_state_take (reader, n_run * tensor->row_bytes),
                            n_run * tensor->row_bytes);
@@ -439,10 +277,10 @@ kvasir_kv_cache_state_read (KvasirMemory *memory,
   g_auto (Restore) restore = { 0 };
   gboolean ok;
 
-  describe (self, seq, partial, &expected);
+  kvasir_kv_cache_describe_state (self, seq, partial, &expected);
   ok = kvasir_state_open (&reader, &header, bytes, n_bytes, error) &&
        check_header (&header, &expected, error) &&
-       prepare (self, seq, &reader, &header, &restore, error);
+       check_and_read (self, seq, &reader, &header, &restore, error);
   kvasir_kv_cache_emit (
       self, KVASIR_EVENT_STATE_LOAD,
       &(KvasirEvent){
