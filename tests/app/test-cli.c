@@ -1,0 +1,316 @@
+/* Exit statuses, messages and outputs of kvasir-cli that goldens do not show. */
+#include <glib/gstdio.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "tests/app/cli-runner.h"
+#include "tests/app/trace-compare.h"
+
+#define HEADER "{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\"}\n"
+
+static char *
+write_scenario (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *dir = g_dir_make_tmp ("kvasir-cli-XXXXXX", &error);
+  char *path;
+
+  g_assert_no_error (error);
+  path = g_build_filename (dir, "s.jsonl", NULL);
+  g_file_set_contents (path, text, -1, &error);
+  g_assert_no_error (error);
+  return path;
+}
+
+static void
+delete_scenario (char *path)
+{
+  g_autofree char *dir = g_path_get_dirname (path);
+  g_unlink (path);
+  g_rmdir (dir);
+  g_free (path);
+}
+
+static CliResult
+run_text (const char *text)
+{
+  g_autofree char *models = cli_data_path ("models");
+  char *path = write_scenario (text);
+  CliResult result = cli_run ("run", "--models", models, path, NULL);
+
+  delete_scenario (path);
+  return result;
+}
+
+/* ---- wrong scenarios */
+
+typedef struct
+{
+  const char *name;
+  const char *text;
+  int status;
+  const char *message; /* part of stderr; %s:LINE: MEMBER: ... */
+} Wrong;
+
+static const Wrong wrong_files[] = {
+  { "empty", "", 2, "s.jsonl:1: a header expected" },
+  { "not-json", "{\"kvasir-scenario\":1,\n", 2, "s.jsonl:1: column" },
+  { "no-object", "[1]\n", 2, "s.jsonl:1: a JSON object expected" },
+  { "version", "{\"kvasir-scenario\":2,\"model\":\"m\"}\n", 2, "s.jsonl:1: kvasir-scenario: " },
+  { "no-model", "{\"kvasir-scenario\":1}\n", 2, "s.jsonl:1: model: " },
+  { "header-member", "{\"kvasir-scenario\":1,\"model\":\"m\",\"x\":1}\n", 2,
+    "s.jsonl:1: x: the header has no such member" },
+  { "context-member", "{\"kvasir-scenario\":1,\"model\":\"m\",\"context\":{\"n_ctxx\":1}}\n", 2,
+    "s.jsonl:1: n_ctxx: no such member" },
+  { "context-value", "{\"kvasir-scenario\":1,\"model\":\"m\",\"context\":{\"n_seq_max\":257}}\n", 2,
+    "s.jsonl:1: n_seq_max: a whole number from 1 to 256 expected" },
+  { "context-type", "{\"kvasir-scenario\":1,\"model\":\"m\",\"context\":{\"type_k\":\"q9\"}}\n", 2,
+    "s.jsonl:1: type_k: f32, f16" },
+  { "emit", "{\"kvasir-scenario\":1,\"model\":\"m\",\"emit\":{\"state\":1}}\n", 2,
+    "s.jsonl:1: state: true or false expected" },
+  { "twice", HEADER "{\"op\":\"update\",\"op\":\"update\"}\n", 2, "s.jsonl:2: column" },
+  { "unknown-operation", HEADER "\n# text\n{\"op\":\"fly\"}\n", 2,
+    "s.jsonl:4: op: a known operation expected, \"fly\" found" },
+  { "unknown-member", HEADER "{\"op\":\"update\",\"x\":1}\n", 2,
+    "s.jsonl:2: x: update has no such member" },
+  { "missing-member", HEADER "{\"op\":\"decode\"}\n", 2,
+    "s.jsonl:2: tokens: decode needs this member" },
+  { "member-type", HEADER "{\"op\":\"decode\",\"tokens\":7}\n", 2,
+    "s.jsonl:2: tokens: a list of whole numbers expected, a whole number found" },
+  { "token-type", HEADER "{\"op\":\"decode\",\"tokens\":[1.5]}\n", 2,
+    "s.jsonl:2: tokens: a whole number expected, a number with a fraction found" },
+  { "sequence-id", HEADER "{\"op\":\"seq_rm\",\"seq\":1}\n", 2,
+    "s.jsonl:2: seq: -1 to 0 expected, 1 found" },
+  { "positions", HEADER "{\"op\":\"decode\",\"tokens\":[1,2],\"pos\":[0]}\n", 2,
+    "s.jsonl:2: pos: 2 positions expected, one per token, 1 found" },
+  { "lists", HEADER "{\"op\":\"decode\",\"tokens\":[1,2],\"seq\":[[0]]}\n", 2,
+    "s.jsonl:2: seq: 2 lists of sequence ids expected" },
+  { "logits", HEADER "{\"op\":\"decode\",\"tokens\":[1],\"logits\":\"some\"}\n", 2,
+    "s.jsonl:2: logits: " },
+  { "divisor", HEADER "{\"op\":\"seq_div\",\"seq\":0,\"d\":0}\n", 2, "s.jsonl:2: d: 1 to" },
+  { "expect", HEADER "{\"op\":\"update\",\"expect\":3}\n", 2, "s.jsonl:2: expect: an object" },
+  { "clock", HEADER "{\"op\":\"template\",\"messages\":[],\"vars\":{\"now\":5}}\n", 2,
+    "s.jsonl:2: vars: \"now\" as a text expected" },
+  { "unsaved", HEADER "{\"op\":\"load\",\"from\":\"a\"}\n", 2,
+    "s.jsonl:2: from: a name that was saved before expected, \"a\" found" },
+  { "no-logits", HEADER "{\"op\":\"generate\",\"n\":1}\n", 2, "s.jsonl:2: seq: " },
+  { "no-model-file", "{\"kvasir-scenario\":1,\"model\":\"none.gguf\"}\n", 3,
+    "model \"none.gguf\" not found in " },
+  { "streams",
+    "{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\",\"context\":{\"kv_unified\":false}}\n", 3,
+    "kv_unified" },
+  { "transposed",
+    "{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\",\"context\":{\"flash_attn\":false}}\n", 3,
+    "flash_attn" },
+};
+
+static void
+test_wrong (gconstpointer data)
+{
+  const Wrong *wrong = data;
+  g_auto (CliResult) result = run_text (wrong->text);
+
+  g_test_message ("%s", result.err);
+  g_assert_cmpint (result.status, ==, wrong->status);
+  g_assert_cmpstr (result.out, ==, "");
+  g_assert_nonnull (strstr (result.err, wrong->message));
+}
+
+/* ---- expectations */
+
+static void
+test_expect_holds (void)
+{
+  g_auto (CliResult) result = run_text (
+      HEADER "{\"op\":\"decode\",\"tokens\":[1,2],\"emit\":{\"state\":false,\"logits\":false},"
+             "\"expect\":{\"ret\":0,\"state\":{\"seq\":[[0,0,1]]},\"ubatches\":[{\"tokens\":[0,1]}]"
+             "}}\n");
+
+  g_assert_cmpstr (result.err, ==, "");
+  g_assert_cmpint (result.status, ==, 0);
+  /* What is only expected is computed but not printed. */
+  g_assert_cmpstr (result.out, ==, "{\"n\":0,\"op\":\"decode\",\"ret\":0}\n");
+}
+
+static void
+test_expect_fails (void)
+{
+  g_auto (CliResult) result =
+      run_text (HEADER "{\"op\":\"decode\",\"tokens\":[1,2],\"expect\":{\"state\":{\"seq\":[[0,0,2]"
+                       "]}}}\n"
+                       "{\"op\":\"update\",\"id\":\"last\"}\n");
+
+  g_assert_cmpint (result.status, ==, 1);
+  g_assert_nonnull (strstr (result.err, "s.jsonl:2: decode: state.seq[0][2]: expected 2, found 1"));
+  /* The run goes on. */
+  g_assert_nonnull (
+      strstr (result.out, "{\"n\":1,\"op\":\"update\",\"id\":\"last\",\"ret\":false"));
+}
+
+static void
+test_expect_tolerance (void)
+{
+  static const char format[] =
+      HEADER "{\"op\":\"score\",\"tokens\":[1,2,3],\"emit\":{\"state\":false}}\n";
+  g_auto (CliResult) first = run_text (format);
+  json_t *out = trace_parse (first.out);
+  const double score = json_number_value (json_object_get (json_array_get (out, 0), "ret"));
+  const double offsets[] = { 0.0005, 0.02 };
+  const int statuses[] = { 0, 1 };
+
+  json_decref (out);
+  g_assert_cmpfloat (score, >, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
+    {
+      char number[G_ASCII_DTOSTR_BUF_SIZE];
+      g_autofree char *text =
+          g_strdup_printf (HEADER "{\"op\":\"score\",\"tokens\":[1,2,3],\"expect\":{\"ret\":%s}}\n",
+                           g_ascii_dtostr (number, sizeof number, score + offsets[i]));
+      g_auto (CliResult) result = run_text (text);
+      g_assert_cmpint (result.status, ==, statuses[i]);
+    }
+}
+
+/* ---- operations */
+
+static void
+test_vocab_only (void)
+{
+  g_auto (CliResult) result =
+      run_text ("{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\",\"vocab_only\":true}\n"
+                "{\"op\":\"decode\",\"tokens\":[1]}\n"
+                "{\"op\":\"detokenize\",\"tokens\":[]}\n");
+
+  g_assert_cmpint (result.status, ==, 0);
+  g_assert_cmpstr (result.out, ==,
+                   "{\"n\":0,\"op\":\"decode\",\"ret\":\"unsupported\"}\n"
+                   "{\"n\":1,\"op\":\"detokenize\",\"ret\":\"\"}\n");
+}
+
+static void
+test_generate_lists_failed_id (void)
+{
+  g_auto (CliResult) result =
+      run_text ("{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\",\"context\":{\"n_ctx\":256},"
+                "\"emit\":{\"state\":false,\"logits\":false}}\n"
+                "{\"op\":\"decode\",\"tokens\":[1,2,3]}\n"
+                "{\"op\":\"generate\",\"n\":300}\n");
+  json_t *out = trace_parse (result.out);
+  gsize n = json_array_size (json_object_get (json_array_get (out, 1), "ret"));
+
+  /* Three cells are taken, so 253 ids fit; the one that does not stays listed. */
+  g_assert_cmpuint (n, ==, 254);
+  json_decref (out);
+}
+
+static void
+test_save_keeps_kinds_apart (void)
+{
+  g_auto (CliResult) result =
+      run_text (HEADER "{\"op\":\"decode\",\"tokens\":[1,2,3]}\n"
+                       "{\"op\":\"save\",\"to\":\"a\",\"seq\":0}\n"
+                       "{\"op\":\"load\",\"from\":\"a\",\"expect\":{\"ret\":false}}\n"
+                       "{\"op\":\"load\",\"from\":\"a\",\"seq\":0,\"partial\":true,"
+                       "\"expect\":{\"ret\":false}}\n"
+                       "{\"op\":\"load\",\"from\":\"a\",\"seq\":0,\"expect\":{\"ret\":true}}\n");
+
+  g_assert_cmpstr (result.err, ==, "");
+  g_assert_cmpint (result.status, ==, 0);
+}
+
+/* ---- the other commands */
+
+static void
+test_help (void)
+{
+  g_auto (CliResult) all = cli_run ("--help", NULL);
+  g_auto (CliResult) run = cli_run ("run", "--help", NULL);
+  g_auto (CliResult) none = cli_run (NULL, NULL);
+  g_auto (CliResult) wrong = cli_run ("fly", NULL);
+
+  g_assert_cmpint (all.status, ==, 0);
+  g_assert_nonnull (strstr (all.out, "plan"));
+  g_assert_cmpint (run.status, ==, 0);
+  g_assert_nonnull (strstr (run.out, "--models"));
+  g_assert_cmpint (none.status, ==, 2);
+  g_assert_cmpint (wrong.status, ==, 2);
+  g_assert_nonnull (strstr (wrong.err, "\"fly\" is no command"));
+}
+
+static void
+test_bad_options (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_auto (CliResult) isa = cli_run ("bench", "--isa", "mmx", model, NULL);
+  g_auto (CliResult) type = cli_run ("plan", "--type-k", "q9", model, NULL);
+  g_auto (CliResult) file = cli_run ("info", NULL);
+  g_auto (CliResult) missing = cli_run ("info", "/nowhere/x.gguf", NULL);
+
+  g_assert_cmpint (isa.status, ==, 2);
+  g_assert_nonnull (strstr (isa.err, "scalar, avx2 or avx512-vnni expected, \"mmx\" found"));
+  g_assert_cmpint (type.status, ==, 2);
+  g_assert_cmpint (file.status, ==, 2);
+  g_assert_cmpint (missing.status, ==, 3);
+  g_assert_nonnull (strstr (missing.err, "/nowhere/x.gguf"));
+}
+
+static void
+test_info (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_auto (CliResult) result = cli_run ("info", "--json", model, NULL);
+  json_t *out = json_loads (result.out, 0, NULL);
+
+  g_assert_cmpint (result.status, ==, 0);
+  g_assert_cmpint (json_integer_value (json_object_get (out, "n_ctx_train")), ==, 4096);
+  g_assert_cmpint (json_integer_value (json_object_get (out, "kv_bytes_per_token_f16")), ==, 384);
+  g_assert_cmpstr (json_string_value (json_object_get (out, "memory")), ==, "kv");
+  g_assert_cmpuint (json_array_size (json_object_get (out, "tensors")), ==, 30);
+  json_decref (out);
+}
+
+static void
+test_plan (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_auto (CliResult) result = cli_run ("plan", "--json", "--ctx", "1000", model, NULL);
+  json_t *out = json_loads (result.out, 0, NULL);
+  json_t *rows = json_object_get (out, "rows");
+  json_int_t sum = 0, kv = 0;
+
+  g_assert_cmpint (result.status, ==, 0);
+  for (gsize i = 0; i < json_array_size (rows); i++)
+    {
+      json_t *row = json_array_get (rows, i);
+      json_int_t n = json_integer_value (json_object_get (row, "bytes"));
+      sum += n;
+      if (g_str_has_prefix (json_string_value (json_object_get (row, "kind")), "KV"))
+        kv += n;
+    }
+  g_assert_cmpint (json_integer_value (json_object_get (out, "n_ctx")), ==, 1024);
+  g_assert_cmpint (kv, ==, 1024 * 384);
+  g_assert_cmpint (json_integer_value (json_object_get (out, "need_bytes")), ==, sum);
+  json_decref (out);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (wrong_files); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/app/cli/run/refuses-%s", wrong_files[i].name);
+      g_test_add_data_func (path, &wrong_files[i], test_wrong);
+    }
+  g_test_add_func ("/app/cli/run/expect-holds", test_expect_holds);
+  g_test_add_func ("/app/cli/run/expect-fails", test_expect_fails);
+  g_test_add_func ("/app/cli/run/expect-tolerance", test_expect_tolerance);
+  g_test_add_func ("/app/cli/run/vocab-only", test_vocab_only);
+  g_test_add_func ("/app/cli/run/generate-lists-failed-id", test_generate_lists_failed_id);
+  g_test_add_func ("/app/cli/run/save-keeps-kinds-apart", test_save_keeps_kinds_apart);
+  g_test_add_func ("/app/cli/help", test_help);
+  g_test_add_func ("/app/cli/bad-options", test_bad_options);
+  g_test_add_func ("/app/cli/info", test_info);
+  g_test_add_func ("/app/cli/plan", test_plan);
+  return g_test_run ();
+}
