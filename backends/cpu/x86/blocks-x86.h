@@ -123,6 +123,17 @@ load_signed (const KvasirType type, const uint8_t *block)
   return _mm256_loadu_si256 ((const void *) (block + 2));
 }
 
+/* The first four bytes of up to four blocks, one per lane. */
+INLINE __m128i
+load_four_heads (const uint8_t *block, size_t size, int n)
+{
+  int heads[4] = { 0 };
+
+  for (int i = 0; i < 4 && i < n; i++)
+    memcpy (&heads[i], block + (size_t) i * size, sizeof heads[i]);
+  return _mm_setr_epi32 (heads[0], heads[1], heads[2], heads[3]);
+}
+
 INLINE float
 load_half (const uint8_t *p)
 {

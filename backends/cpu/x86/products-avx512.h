@@ -11,15 +11,25 @@
 #include "backends/cpu/x86/blocks-x86.h"
 #include "backends/cpu/x86/vec-kernels.h"
 
-/* Scales and minimums of up to 16 blocks of a row, one per lane. */
+/* Scales and minimums of up to 16 blocks of a row, one per lane. Single loads: a gather takes
+ * three times as long on some processors and thirty times on others. */
 INLINE void
-load_scales (const KvasirType type, const uint8_t *row, int n, __m512 *d, __m512 *m)
+load_scales (const KvasirType type, const uint8_t *block, const int n, __m512 *d, __m512 *m)
 {
-  const __m512i lanes = _mm512_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  __m512i at = _mm512_mullo_epi32 (lanes, _mm512_set1_epi32 ((int) get_block_bytes (type)));
-  __m512i heads = _mm512_mask_i32gather_epi32 (_mm512_setzero_si512 (), (__mmask16) ((1u << n) - 1),
-                                               at, row, 1);
+  const size_t size = get_block_bytes (type);
+  __m512i heads = _mm512_castsi128_si512 (load_four_heads (block, size, n));
 
+  if (n > 4)
+    {
+      __m128i h1 = load_four_heads (block + 4 * size, size, n - 4);
+      __m256i low = _mm256_inserti128_si256 (_mm512_castsi512_si256 (heads), h1, 1);
+      __m128i h2 = load_four_heads (block + 8 * size, size, n - 8);
+      __m128i h3 = load_four_heads (block + 12 * size, size, n - 12);
+      __m256i high = _mm256_inserti128_si256 (_mm256_castsi128_si256 (h2), h3, 1);
+      heads = _mm512_inserti64x4 (_mm512_castsi256_si512 (low), high, 1);
+    }
+  else
+    heads = _mm512_zextsi128_si512 (_mm512_castsi512_si128 (heads));
   *d = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (heads));
   if (has_min (type))
     *m = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (_mm512_srli_epi32 (heads, 16)));
@@ -27,15 +37,45 @@ load_scales (const KvasirType type, const uint8_t *row, int n, __m512 *d, __m512
     *m = _mm512_mul_ps (*d, _mm512_set1_ps ((float) -get_offset (type)));
 }
 
-/* The bytes of two blocks; of one where the second is behind the row. */
+/* 16 in the byte of each bit that is set. */
 INLINE __m512i
-load_two (const KvasirType type, const uint8_t *block, bool has_second)
+add_fifth_bits (__m512i u, const uint8_t *qh0, const uint8_t *qh1)
 {
-  __m512i low = _mm512_castsi256_si512 (load_unsigned (type, block));
+  uint32_t low, high;
+  memcpy (&low, qh0, sizeof low);
+  memcpy (&high, qh1, sizeof high);
+  return _mm512_mask_add_epi8 (u, (__mmask64) high << 32 | low, u, _mm512_set1_epi8 (16));
+}
 
-  if (!has_second)
-    return _mm512_inserti64x4 (low, _mm256_setzero_si256 (), 1);
-  return _mm512_inserti64x4 (low, load_unsigned (type, block + get_block_bytes (type)), 1);
+/* The nibbles of two blocks: each quarter takes one half of the bits of one block. */
+INLINE __m512i
+split_two (const uint8_t *qs0, const uint8_t *qs1)
+{
+  __m512i x = _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) qs0));
+
+  x = _mm512_mask_broadcast_i32x4 (x, 0xff00, _mm_loadu_si128 ((const void *) qs1));
+  x = _mm512_mask_srli_epi16 (x, 0xff00ff00, x, 4);
+  return _mm512_and_si512 (x, _mm512_set1_epi8 (15));
+}
+
+/* The bytes of two blocks in order. */
+INLINE __m512i
+load_two (const KvasirType type, const uint8_t *b0, const uint8_t *b1)
+{
+  switch (type)
+    {
+    case KVASIR_TYPE_Q4_0:
+      return split_two (b0 + 2, b1 + 2);
+    case KVASIR_TYPE_Q4_1:
+      return split_two (b0 + 4, b1 + 4);
+    case KVASIR_TYPE_Q5_0:
+      return add_fifth_bits (split_two (b0 + 6, b1 + 6), b0 + 2, b1 + 2);
+    case KVASIR_TYPE_Q5_1:
+      return add_fifth_bits (split_two (b0 + 8, b1 + 8), b0 + 4, b1 + 4);
+    default:
+      return _mm512_inserti64x4 (_mm512_castsi256_si512 (load_unsigned (type, b0)),
+                                 load_unsigned (type, b1), 1);
+    }
 }
 
 #define MAX_FEW 4
@@ -69,7 +109,7 @@ add_blocks (const KvasirType type,
             int64_t b,
             const int n_blocks,
             const int n,
-            __m512 *sums,
+            __m512 sums[][2],
             __m512 *mins)
 {
   const size_t size = get_block_bytes (type);
@@ -86,14 +126,17 @@ add_blocks (const KvasirType type,
     }
   for (int i = 0; i < n_blocks; i += 2)
     {
-      __m512i u = load_two (type, block + (size_t) i * size, i + 1 < n_blocks);
+      /* An odd block is taken twice; the scale of its copy is 0. */
+      const uint8_t *b0 = block + (size_t) i * size, *b1 = i + 1 < n_blocks ? b0 + size : b0;
+      __m512i u = load_two (type, b0, b1);
       __m512i pick = _mm512_add_epi32 (halves, _mm512_set1_epi32 (i));
       prefetch (block + (size_t) i * size);
       for (int t = 0; t < n; t++)
         {
           __m512i q = _mm512_loadu_si512 (acts->q[t] + (b + i) * 32);
           __m512 dot = _mm512_cvtepi32_ps (_mm512_dpbusd_epi32 (_mm512_setzero_si512 (), u, q));
-          sums[t] = _mm512_fmadd_ps (dot, _mm512_permutexvar_ps (pick, scales[t]), sums[t]);
+          __m512 *sum = &sums[t][i / 2 % 2];
+          *sum = _mm512_fmadd_ps (dot, _mm512_permutexvar_ps (pick, scales[t]), *sum);
         }
     }
 }
@@ -105,10 +148,11 @@ int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t toke
   const uint8_t *row = p->weights + (size_t) r * p->weight_stride;
   FewActs acts = get_few_acts (p, token, n);
   int64_t n_blocks = p->k / 32, b = 0;
-  __m512 sums[MAX_FEW], mins[MAX_FEW];
+  /* Two sums in turn, so that one addition need not wait for the other. */
+  __m512 sums[MAX_FEW][2], mins[MAX_FEW];
 
   for (int t = 0; t < n; t++)
-    sums[t] = mins[t] = _mm512_setzero_ps ();
+    sums[t][0] = sums[t][1] = mins[t] = _mm512_setzero_ps ();
   for (; b + 16 <= n_blocks; b += 16)
     add_blocks (type, row, &acts, b, 16, n, sums, mins);
   for (; b + 2 <= n_blocks; b += 2)
@@ -117,7 +161,8 @@ int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t toke
     add_blocks (type, row, &acts, b, 1, n, sums, mins);
   for (int t = 0; t < n; t++)
     {
-      float sum = _mm512_reduce_add_ps (_mm512_add_ps (sums[t], mins[t]));
+      __m512 both = _mm512_add_ps (sums[t][0], sums[t][1]);
+      float sum = _mm512_reduce_add_ps (_mm512_add_ps (both, mins[t]));
       p->dst[(size_t) (token + t) * p->dst_stride + (size_t) r] = sum + (p->bias ? p->bias[r] : 0);
     }
 }
