@@ -48,8 +48,9 @@ batch_lists_init (
       self->seqs[i] = ids;
       ids += n_seqs[i];
     }
-  self->batch.seqs = self->seqs;
-  self->batch.n_seqs = n_seqs;
+  /* An empty list has no address. */
+  self->batch.seqs = n > 0 ? self->seqs : NULL;
+  self->batch.n_seqs = n > 0 ? n_seqs : NULL;
 }
 
 /* Keeps the best id of the last row of every sequence, which a generate goes on from. */

@@ -91,9 +91,11 @@ kvasir_context_reserve_output (KvasirContext *self, guint n, GError **error)
       buffer = kvasir_buffer_alloc (type, n_bytes, "logits", error);
       if (buffer == NULL)
         return FALSE;
+      kvasir_context_emit_output (self, -1);
       kvasir_buffer_free (self->output);
       self->output = buffer;
     }
   self->n_output_rows = n;
+  kvasir_context_emit_output (self, 1);
   return TRUE;
 }

@@ -45,6 +45,9 @@ struct _KvasirContext
 gboolean kvasir_context_reserve (KvasirContext *self, GError **error);
 /* Makes room for @n rows of logits; what was there is lost. */
 gboolean kvasir_context_reserve_output (KvasirContext *self, guint n, GError **error);
+/* Tells the log of the buffers that are not the memory's: there (1) or gone (-1). */
 void kvasir_context_emit_buffers (KvasirContext *self, gint sign);
+/* Of the logits alone, which may grow. */
+void kvasir_context_emit_output (KvasirContext *self, gint sign);
 
 G_END_DECLS

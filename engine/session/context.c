@@ -224,6 +224,12 @@ append_row (
     g_array_append_val (rows, row);
 }
 
+static gsize
+get_output_bytes (const KvasirContext *self)
+{
+  return (gsize) self->n_output_rows * self->model->hparams.n_vocab * sizeof (float);
+}
+
 static void
 append_own (const KvasirContext *self, GArray *rows)
 {
@@ -238,30 +244,42 @@ append_own (const KvasirContext *self, GArray *rows)
   append_row (rows, device, type, KVASIR_KIND_COMPUTE,
               step.results + step.program + shift.results + shift.program);
   append_row (rows, device, host_type, KVASIR_KIND_COMPUTE, step.inputs + shift.inputs);
-  append_row (rows, device, host_type, KVASIR_KIND_OUTPUT,
-              (gsize) self->n_output_rows * self->model->hparams.n_vocab * sizeof (float));
+  append_row (rows, device, host_type, KVASIR_KIND_OUTPUT, get_output_bytes (self));
 }
 
-/* One event for every buffer that is not the memory's, which tells of its own. */
+static void
+emit_buffer (
+    const KvasirContext *self, gint sign, gsize n_bytes, KvasirMemoryKind kind, const char *type)
+{
+  KvasirEvent event = { .type = KVASIR_EVENT_BUFFER, .step = self->step_number };
+
+  if (self->sink.emit == NULL || n_bytes == 0)
+    return;
+  event.a = sign * (gint64) n_bytes;
+  event.b = kind;
+  g_strlcpy (event.text, type, sizeof event.text);
+  self->sink.emit (self->sink.user_data, &event, NULL, 0);
+}
+
 void
 kvasir_context_emit_buffers (KvasirContext *self, gint sign)
 {
-  g_autoptr (GArray) rows = NULL;
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
 
-  if (self->sink.emit == NULL)
-    return;
-  rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
   kvasir_model_append_breakdown (self->model, rows);
   append_own (self, rows);
   for (guint i = 0; i < rows->len; i++)
     {
       const KvasirMemoryRow *row = &g_array_index (rows, KvasirMemoryRow, i);
-      KvasirEvent event = { .type = KVASIR_EVENT_BUFFER, .step = self->step_number };
-      event.a = sign * (gint64) row->n_bytes;
-      event.b = row->kind;
-      g_strlcpy (event.text, row->buffer_type, sizeof event.text);
-      self->sink.emit (self->sink.user_data, &event, NULL, 0);
+      emit_buffer (self, sign, row->n_bytes, row->kind, row->buffer_type);
     }
+}
+
+void
+kvasir_context_emit_output (KvasirContext *self, gint sign)
+{
+  emit_buffer (self, sign, get_output_bytes (self), KVASIR_KIND_OUTPUT,
+               self->model->device->host_buffer_type->name);
 }
 
 guint
