@@ -24,7 +24,7 @@ make_file (guint32 version)
   guint32 bits;
   guint64 bits64;
 
-  put_header (out, version, 3, 15);
+  put_header (out, version, 3, 16);
   put_key_text (out, "general.architecture", "llama");
   put_key_u32 (out, "general.alignment", 64);
   put_key (out, "t.u8", KVASIR_GGUF_U8);
@@ -50,6 +50,8 @@ make_file (guint32 version)
   put_key_bool (out, "t.bool", TRUE);
   put_key_texts (out, "t.fruits", fruits, G_N_ELEMENTS (fruits));
   put_key_i32s (out, "t.numbers", numbers, G_N_ELEMENTS (numbers));
+  put_key (out, "t.wide", KVASIR_GGUF_U64);
+  put_u64 (out, 5000000000u);
   put_key_text (out, "t.raw", "a\033]52;x");
   put_tensor (out, "a.weight", 32, 2, KVASIR_TYPE_Q8_0, 0); /* 68 bytes: 128 with padding */
   put_tensor (out, "b.weight", 3, 0, KVASIR_TYPE_F32, 128);
@@ -72,7 +74,7 @@ test_values (void)
 
   g_assert_no_error (error);
   g_assert_cmpuint (kvasir_gguf_get_version (gguf), ==, 3);
-  g_assert_cmpuint (kvasir_gguf_get_n_keys (gguf), ==, 15);
+  g_assert_cmpuint (kvasir_gguf_get_n_keys (gguf), ==, 16);
   g_assert_cmpuint (kvasir_gguf_get_alignment (gguf), ==, 64);
   g_assert_cmpuint (kvasir_gguf_get_file_bytes (gguf), ==, bytes->len);
   g_assert_true (kvasir_gguf_get_u32 (gguf, "t.u8", &u32) && u32 == 255);
@@ -102,6 +104,7 @@ test_wrong_kinds (void)
   g_assert_nonnull (gguf);
   g_assert_false (kvasir_gguf_get_u32 (gguf, "t.i8", &u32));
   g_assert_false (kvasir_gguf_get_u32 (gguf, "t.u64", &u32));
+  g_assert_false (kvasir_gguf_get_u32 (gguf, "t.wide", &u32));
   g_assert_false (kvasir_gguf_get_i64 (gguf, "t.u64", &integer));
   g_assert_false (kvasir_gguf_get_i64 (gguf, "t.f32", &integer));
   g_assert_false (kvasir_gguf_get_i64 (gguf, "t.bool", &integer));

@@ -1,5 +1,6 @@
 #include "engine/error.h"
 #include "engine/vocab/vocab.h"
+#include "tests/engine/gguf/gguf-writer.h"
 #include "tests/engine/vocab/support.h"
 
 #include <string.h>
@@ -25,7 +26,8 @@ static const TestToken bpe_tokens[] = {
 /* The token of a printable byte, the first of which is '!'. */
 #define BYTE_ID(c) ((int) N_BPE_TOKENS + (c))
 
-static const char *const bpe_merges[] = { "b c", "a b", "a bc", "\xc4\xa0 a", "a a" };
+/* The last one repeats the first and changes nothing. */
+static const char *const bpe_merges[] = { "b c", "a b", "a bc", "\xc4\xa0 a", "a a", "b c" };
 
 static const TestVocab bpe_spec = {
   .model = "gpt2",
@@ -179,19 +181,21 @@ test_plain_text_is_plain (void)
 static void
 test_overlap (void)
 {
-  static const TestToken tokens[] = { { "[ab", CONTROL }, { "ab]]", CONTROL } };
+  static const TestToken tokens[] = { { "[ab", CONTROL }, { "ab]]", CONTROL }, { "]]x", CONTROL } };
   static const char *const merges[] = { "a b" };
   const TestVocab spec = { .model = "gpt2",
                            .pre = "gpt-2",
                            .tokens = tokens,
-                           .n_tokens = 2,
+                           .n_tokens = 3,
                            .merges = merges,
                            .n_merges = 1,
                            .with_bytes = TRUE };
   g_autoptr (KvasirVocab) vocab = make (&spec);
-  g_autofree char *expected = g_strdup_printf ("%d,1,0", 2 + '[');
+  g_autofree char *expected = g_strdup_printf ("%d,1,0", 3 + '[');
+  g_autofree char *tail = g_strdup_printf ("1,%d", 3 + 'x');
 
   assert_ids (vocab, "[ab]][ab", TRUE, expected);
+  assert_ids (vocab, "ab]]x", TRUE, tail);
 }
 
 static void
@@ -239,6 +243,7 @@ test_spans (void)
     { "abc", { { 0, 1, 0 }, { 1, 1, 1 }, { 2, 1, 2 } }, 3, "7" },
     /* Bytes that no piece claims are a person's. */
     { "<s><s>", { { 0, 3, 0 }, { 6, 0, 0 } }, 2, "0,70,125,72" },
+    { "<|im_end|>", { { 0, 3, 0 }, { 10, 0, 0 } }, 2, NULL },
     { "", { { 0, 0, 0 } }, 0, "" },
   };
   g_autoptr (KvasirVocab) vocab = make (&bpe_spec);
@@ -655,6 +660,26 @@ test_arrays_must_fit (void)
                 cases[i].message);
 }
 
+static void
+test_counts_must_fit (void)
+{
+  static const char *const texts[] = { "a", "b", "c" };
+  static const gint32 kinds[] = { NORMAL, NORMAL };
+  g_autoptr (GByteArray) out = g_byte_array_new ();
+  g_autoptr (KvasirGguf) gguf = NULL;
+  g_autoptr (GError) error = NULL;
+
+  put_header (out, 3, 0, 3);
+  put_key_text (out, "tokenizer.ggml.model", "llama");
+  put_key_texts (out, "tokenizer.ggml.tokens", texts, 3);
+  put_key_i32s (out, "tokenizer.ggml.token_type", kinds, 2);
+  gguf = open_bytes (out->data, out->len, &error);
+  g_assert_no_error (error);
+  g_assert_null (kvasir_vocab_new (gguf, &error));
+  g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_FILE);
+  g_assert_nonnull (strstr (error->message, "expected an array of 3 values of type 5, found 2 of"));
+}
+
 /* Ids out of range in the file count as not given. */
 static void
 test_ids_out_of_range (void)
@@ -698,6 +723,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/vocab/no-vocabulary", test_no_vocabulary);
   g_test_add_func ("/engine/vocab/broken", test_broken);
   g_test_add_func ("/engine/vocab/arrays-must-fit-the-tokens", test_arrays_must_fit);
+  g_test_add_func ("/engine/vocab/counts-must-fit-the-tokens", test_counts_must_fit);
   g_test_add_func ("/engine/vocab/ids-out-of-range", test_ids_out_of_range);
   return g_test_run ();
 }
