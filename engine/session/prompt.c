@@ -21,6 +21,8 @@ typedef struct
   GString *piece; /* (owned) bytes of one token */
 } Builder;
 
+static const char *const role_names[] = { "system", "user", "assistant" };
+
 static json_t *
 make_special (const KvasirVocab *vocab, gint32 id)
 {
@@ -34,13 +36,12 @@ make_special (const KvasirVocab *vocab, gint32 id)
 static json_t *
 make_vars (const KvasirVocab *vocab, const KvasirRequest *request)
 {
-  static const char *const roles[] = { "system", "user", "assistant" };
   json_t *messages = json_array ();
   for (guint i = 0; i < request->messages->len; i++)
     {
       const KvasirMessage *message = g_ptr_array_index (request->messages, i);
       json_t *object = json_object ();
-      json_object_set_new (object, "role", json_string (roles[message->role]));
+      json_object_set_new (object, "role", json_string (role_names[message->role]));
       json_object_set_new (object, "content", json_string_nocheck (message->content));
       json_array_append_new (messages, object);
     }
@@ -52,32 +53,47 @@ make_vars (const KvasirVocab *vocab, const KvasirRequest *request)
   return vars;
 }
 
+static gboolean
+is_text (const Builder *self, const KvasirTextSpan *span, const char *text)
+{
+  gsize len = strlen (text);
+  return len == span->len && memcmp (self->rendered->text->str + span->offset, text, len) == 0;
+}
+
+/* The message that a piece of text belongs to, or NULL. The name of its role is the message's own,
+ * too, but for people it is a part of the frame around it. */
+static const KvasirMessage *
+find_message (const Builder *self, const KvasirTextSpan *span)
+{
+  if (span->origin == 0 || span->origin > self->request->messages->len)
+    return NULL;
+  const KvasirMessage *message = g_ptr_array_index (self->request->messages, span->origin - 1);
+  const char *role = role_names[message->role];
+  if (is_text (self, span, role) && strcmp (message->content, role) != 0)
+    return NULL;
+  return message;
+}
+
 /* The message that a span repeats word for word, if its ids are known. Templates that trim leave
  * less white space than was generated; the ids that were generated stay the truth. */
 static const KvasirMessage *
 find_kept (const Builder *self, const KvasirTextSpan *span)
 {
-  if (span->origin == 0 || span->origin > self->request->messages->len)
+  const KvasirMessage *message = find_message (self, span);
+  if (message == NULL || message->tokens == NULL)
     return NULL;
-  const KvasirMessage *message = g_ptr_array_index (self->request->messages, span->origin - 1);
-  if (message->tokens == NULL)
-    return NULL;
-  const char *text = self->rendered->text->str + span->offset;
-  gsize len = strlen (message->content);
-  if (len == span->len && memcmp (text, message->content, len) == 0)
+  if (is_text (self, span, message->content))
     return message;
   g_autofree char *trimmed = g_strstrip (g_strdup (message->content));
-  len = strlen (trimmed);
-  return len > 0 && len == span->len && memcmp (text, trimmed, len) == 0 ? message : NULL;
+  return *trimmed != '\0' && is_text (self, span, trimmed) ? message : NULL;
 }
 
 static void
-append_run (Builder *self, guint origin, gint32 pos, gint32 n)
+append_run (Builder *self, const KvasirMessage *message, gint32 pos, gint32 n)
 {
   KvasirMessageRun run = { .pos = pos, .n = n, .role = KVASIR_ROLE_TEMPLATE };
-  if (origin > 0 && origin <= self->request->messages->len)
+  if (message != NULL)
     {
-      const KvasirMessage *message = g_ptr_array_index (self->request->messages, origin - 1);
       run.message_id = message->id;
       run.role = (guint8) message->role;
     }
@@ -97,17 +113,17 @@ append_runs (Builder *self, const KvasirTextSpan *spans, guint n_spans, guint fi
 {
   const GArray *tokens = self->prompt->tokens;
   const char *text = self->rendered->text->str;
-  gsize at = n_spans > 0 ? spans[0].offset : 0;
+  gsize at = spans[0].offset;
   guint span = 0;
   for (guint i = first; i < tokens->len; i++)
     {
       while (span + 1 < n_spans && at >= spans[span].offset + spans[span].len)
         span++;
-      append_run (self, n_spans > 0 ? spans[span].origin : 0, (gint32) i, 1);
+      append_run (self, find_message (self, &spans[span]), (gint32) i, 1);
       g_string_truncate (self->piece, 0);
       kvasir_vocab_append_token (self->vocab, g_array_index (tokens, gint32, i), TRUE, self->piece);
       at += self->piece->len;
-      if (i == first && self->piece->len > 0 && self->piece->str[0] == ' ' && n_spans > 0 &&
+      if (i == first && self->piece->len > 0 && self->piece->str[0] == ' ' &&
           text[spans[0].offset] != ' ')
         at--;
     }
@@ -131,11 +147,11 @@ append_text (Builder *self, const KvasirTextSpan *spans, guint n_spans, GError *
 }
 
 static void
-append_kept (Builder *self, const KvasirMessage *message, guint origin)
+append_kept (Builder *self, const KvasirMessage *message)
 {
   if (message->n_tokens == 0)
     return;
-  append_run (self, origin, (gint32) self->prompt->tokens->len, (gint32) message->n_tokens);
+  append_run (self, message, (gint32) self->prompt->tokens->len, (gint32) message->n_tokens);
   g_array_append_vals (self->prompt->tokens, message->tokens, message->n_tokens);
 }
 
@@ -152,7 +168,7 @@ append_all (Builder *self, GError **error)
         continue;
       if (!append_text (self, spans + start, i - start, error))
         return FALSE;
-      append_kept (self, message, spans[i].origin);
+      append_kept (self, message);
       start = i + 1;
     }
   return append_text (self, spans + start, n_spans - start, error);

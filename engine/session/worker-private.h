@@ -36,6 +36,7 @@ typedef struct
   char *path;             /* (owned) (nullable) */
   KvasirContextParams params;
   KvasirSeqOp op;
+  KvasirViews views;
 } KvasirCommand;
 
 struct _KvasirWorker
@@ -53,11 +54,10 @@ struct _KvasirWorker
   guint64 running_id; /* load or request that can be stopped, 0: none */
   gboolean quit;
 
-  /* atomic */
-  gint abort_flag; /* set with mu held, so that it only hits what runs */
-  gint views;      /* KvasirViews */
+  gint abort_flag; /* atomic; set with mu held, so that it only hits what runs */
 
   /* engine thread only */
+  KvasirViews views;
   KvasirSession *session; /* (owned) (nullable) */
   GArray *planned;        /* (owned) (nullable) of KvasirMemoryRow */
   guint64 model_id;
@@ -88,6 +88,6 @@ void
 kvasir_worker_emit (gpointer user_data, const KvasirEvent *event, const gint32 *data, guint n_data);
 /* Hands over what is new; @now: even if the last one was a moment ago. */
 void kvasir_worker_show (KvasirWorker *self, gboolean now);
-void kvasir_worker_apply_views (KvasirWorker *self);
+void kvasir_worker_set_views (KvasirWorker *self, KvasirViews views);
 
 G_END_DECLS

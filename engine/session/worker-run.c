@@ -158,7 +158,7 @@ load (KvasirWorker *self, KvasirCommand *command)
   notice->model = kvasir_model_ref (kvasir_context_get_model (context));
   kvasir_context_set_sink (context, &sink);
   self->session = kvasir_session_new (context, &self->abort_flag, &hooks);
-  kvasir_worker_apply_views (self);
+  kvasir_worker_set_views (self, self->views);
   kvasir_mailbox_post (self->mailbox, notice);
 }
 
@@ -300,7 +300,7 @@ kvasir_worker_carry_out (KvasirWorker *self, KvasirCommand *command)
       measure (self, command);
       break;
     case KVASIR_COMMAND_SUBSCRIBE:
-      kvasir_worker_apply_views (self);
+      kvasir_worker_set_views (self, command->views);
       break;
     default:
       if (self->session != NULL)

@@ -8,19 +8,13 @@
 /* Asking the kernel which pages are in memory takes a walk over all of them. */
 #define RESIDENT_INTERVAL_US 500000
 
-static KvasirViews
-get_views (KvasirWorker *self)
-{
-  return (KvasirViews) g_atomic_int_get (&self->views);
-}
-
 void
 kvasir_worker_emit (gpointer user_data, const KvasirEvent *event, const gint32 *data, guint n_data)
 {
   KvasirWorker *self = user_data;
   self->changed_since = TRUE;
   self->step = MAX (self->step, event->step);
-  if (!(get_views (self) & KVASIR_VIEW_LOG))
+  if (!(self->views & KVASIR_VIEW_LOG))
     return;
   KvasirEvent timed = *event;
   timed.time_us = g_get_monotonic_time ();
@@ -29,13 +23,14 @@ kvasir_worker_emit (gpointer user_data, const KvasirEvent *event, const gint32 *
 }
 
 void
-kvasir_worker_apply_views (KvasirWorker *self)
+kvasir_worker_set_views (KvasirWorker *self, KvasirViews views)
 {
+  self->views = views;
   self->changed_since = TRUE;
   self->next_snapshot_us = 0;
   if (self->session != NULL)
     kvasir_mask_tap_set_shown (kvasir_session_get_mask_tap (self->session),
-                               (get_views (self) & KVASIR_VIEW_MASK) != 0);
+                               (views & KVASIR_VIEW_MASK) != 0);
 }
 
 static void
@@ -75,7 +70,7 @@ publish (KvasirWorker *self, KvasirViews views)
 void
 kvasir_worker_show (KvasirWorker *self, gboolean now)
 {
-  KvasirViews views = get_views (self);
+  KvasirViews views = self->views;
   /* What was lost from the log is in the cells. */
   if ((views & KVASIR_VIEW_LOG) && kvasir_mailbox_has_gap (self->mailbox))
     views |= KVASIR_VIEW_CELLS;

@@ -275,8 +275,9 @@ kvasir_worker_subscribe (KvasirWorker *self, KvasirViews views)
 {
   g_return_if_fail (self != NULL);
 
-  g_atomic_int_set (&self->views, (gint) views);
-  push (self, new_command (KVASIR_COMMAND_SUBSCRIBE));
+  KvasirCommand *command = new_command (KVASIR_COMMAND_SUBSCRIBE);
+  command->views = views;
+  push (self, command);
 }
 
 guint64
