@@ -266,6 +266,11 @@ kvasir_history_add_chat (KvasirHistory *self, const char *sampling)
                                     .sampling = (char *) sampling };
   g_autoptr (KvasirChat) chat = kvasir_chat_new (&record);
 
+  g_autoptr (GPtrArray) no_messages = g_ptr_array_new ();
+  KvasirConversation *conversation = kvasir_conversation_new (chat, self->store);
+
+  kvasir_conversation_load (conversation, no_messages);
+  g_hash_table_insert (self->conversations, chat, conversation);
   watch_chat (self, chat);
   insert_chat (self, chat);
   return chat;

@@ -1,0 +1,226 @@
+#include "ui/transcript/markdown-view.h"
+
+#include <gio/gio.h>
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "ui/markdown/document.h"
+#include "ui/transcript/block-widget.h"
+
+/* Twenty-five times a second reads as a stream and leaves the frame to others. */
+#define MIN_INTERVAL_US (40 * G_TIME_SPAN_MILLISECOND)
+/* A parse may use this share of the time of one processor. */
+#define LOAD_FACTOR 4
+
+struct _KvasirMarkdownView
+{
+  GtkWidget parent_instance;
+
+  gboolean plain;
+  char *text;               /* (owned) (nullable): not parsed yet */
+  KvasirDocument *document; /* (owned) (nullable): on screen */
+  GPtrArray *widgets;       /* (owned) of GtkWidget (unowned), one for each block */
+  GtkWidget *cut_label;     /* (nullable) */
+  gboolean parsing;
+  gint64 next_us; /* not before this time */
+  guint timeout_id;
+};
+
+G_DEFINE_FINAL_TYPE (KvasirMarkdownView, kvasir_markdown_view, GTK_TYPE_WIDGET)
+
+typedef struct
+{
+  char *text; /* (owned) */
+  gboolean plain;
+  gint64 us; /* that parsing took */
+} Parse;
+
+static void start_parse (KvasirMarkdownView *self);
+
+static void
+parse_free (gpointer data)
+{
+  Parse *parse = data;
+
+  g_free (parse->text);
+  g_free (parse);
+}
+
+static void
+parse_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Parse *parse = data;
+  gint64 from = g_get_monotonic_time ();
+  gsize len = strlen (parse->text);
+  KvasirDocument *document = parse->plain ? kvasir_document_new_plain (parse->text, len)
+                                          : kvasir_document_new (parse->text, len);
+
+  parse->us = g_get_monotonic_time () - from;
+  g_task_return_pointer (task, document, (GDestroyNotify) kvasir_document_free);
+}
+
+/* ---- showing */
+
+static void
+remove_widgets (KvasirMarkdownView *self, guint from)
+{
+  for (guint i = from; i < self->widgets->len; i++)
+    gtk_widget_unparent (g_ptr_array_index (self->widgets, i));
+  g_ptr_array_set_size (self->widgets, (int) from);
+}
+
+static void
+append_widget (KvasirMarkdownView *self, const KvasirBlock *block)
+{
+  GtkWidget *widget = kvasir_block_widget_new (block);
+
+  gtk_widget_set_parent (widget, GTK_WIDGET (self));
+  g_ptr_array_add (self->widgets, widget);
+}
+
+static void
+show_cut (KvasirMarkdownView *self, gboolean cut)
+{
+  g_clear_pointer (&self->cut_label, gtk_widget_unparent);
+  if (!cut)
+    return;
+  self->cut_label = gtk_label_new (_ ("This text is too long to be shown whole. Copy takes all."));
+  gtk_label_set_wrap (GTK_LABEL (self->cut_label), TRUE);
+  gtk_widget_add_css_class (self->cut_label, "dim-label");
+  gtk_widget_set_parent (self->cut_label, GTK_WIDGET (self));
+}
+
+static void
+show_document (KvasirMarkdownView *self, KvasirDocument *document)
+{
+  GPtrArray *blocks = document->blocks;
+  GPtrArray *old = self->document != NULL ? self->document->blocks : NULL;
+  guint n_old = old != NULL ? old->len : 0;
+  guint i = 0;
+
+  while (i < MIN (n_old, blocks->len) &&
+         kvasir_block_equal (g_ptr_array_index (old, i), g_ptr_array_index (blocks, i)))
+    i++;
+  while (i < MIN (n_old, blocks->len) &&
+         kvasir_block_widget_update (g_ptr_array_index (self->widgets, i),
+                                     g_ptr_array_index (old, i), g_ptr_array_index (blocks, i)))
+    i++;
+  remove_widgets (self, i);
+  for (; i < blocks->len; i++)
+    append_widget (self, g_ptr_array_index (blocks, i));
+  show_cut (self, document->cut);
+  g_clear_pointer (&self->document, kvasir_document_free);
+  self->document = document;
+}
+
+static void
+parsed_cb (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  KvasirMarkdownView *self = KVASIR_MARKDOWN_VIEW (source);
+  KvasirDocument *document = g_task_propagate_pointer (G_TASK (result), NULL);
+  const Parse *parse = g_task_get_task_data (G_TASK (result));
+
+  self->parsing = FALSE;
+  if (self->widgets == NULL)
+    {
+      kvasir_document_free (document);
+      return;
+    }
+  show_document (self, document);
+  self->next_us = g_get_monotonic_time () + MAX (MIN_INTERVAL_US, parse->us * LOAD_FACTOR);
+  if (self->text != NULL)
+    start_parse (self);
+}
+
+static gboolean
+timeout_cb (gpointer user_data)
+{
+  KvasirMarkdownView *self = user_data;
+
+  self->timeout_id = 0;
+  start_parse (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+start_parse (KvasirMarkdownView *self)
+{
+  gint64 wait_us = self->next_us - g_get_monotonic_time ();
+  g_autoptr (GTask) task = NULL;
+  Parse *parse;
+
+  if (self->parsing || self->timeout_id != 0)
+    return;
+  if (wait_us > 0)
+    {
+      self->timeout_id = g_timeout_add ((guint) (wait_us / 1000 + 1), timeout_cb, self);
+      return;
+    }
+  parse = g_new0 (Parse, 1);
+  parse->text = g_steal_pointer (&self->text);
+  parse->plain = self->plain;
+  task = g_task_new (self, NULL, parsed_cb, NULL);
+  g_task_set_task_data (task, parse, parse_free);
+  self->parsing = TRUE;
+  g_task_run_in_thread (task, parse_thread);
+}
+
+static void
+kvasir_markdown_view_dispose (GObject *object)
+{
+  KvasirMarkdownView *self = KVASIR_MARKDOWN_VIEW (object);
+
+  g_clear_handle_id (&self->timeout_id, g_source_remove);
+  if (self->widgets != NULL)
+    remove_widgets (self, 0);
+  g_clear_pointer (&self->widgets, g_ptr_array_unref);
+  g_clear_pointer (&self->cut_label, gtk_widget_unparent);
+  g_clear_pointer (&self->document, kvasir_document_free);
+  g_clear_pointer (&self->text, g_free);
+  G_OBJECT_CLASS (kvasir_markdown_view_parent_class)->dispose (object);
+}
+
+static void
+kvasir_markdown_view_class_init (KvasirMarkdownViewClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = kvasir_markdown_view_dispose;
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
+  gtk_widget_class_set_css_name (widget_class, "markdown");
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_GROUP);
+}
+
+static void
+kvasir_markdown_view_init (KvasirMarkdownView *self)
+{
+  GtkLayoutManager *layout = gtk_widget_get_layout_manager (GTK_WIDGET (self));
+
+  self->widgets = g_ptr_array_new ();
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (layout), GTK_ORIENTATION_VERTICAL);
+}
+
+GtkWidget *
+kvasir_markdown_view_new (gboolean plain)
+{
+  KvasirMarkdownView *self = g_object_new (KVASIR_TYPE_MARKDOWN_VIEW, NULL);
+
+  self->plain = plain;
+  return GTK_WIDGET (self);
+}
+
+void
+kvasir_markdown_view_set_text (KvasirMarkdownView *self, const char *text)
+{
+  g_return_if_fail (KVASIR_IS_MARKDOWN_VIEW (self));
+  g_free (self->text);
+  self->text = g_strdup (text);
+  start_parse (self);
+}
+
+gboolean
+kvasir_markdown_view_is_settled (KvasirMarkdownView *self)
+{
+  g_return_val_if_fail (KVASIR_IS_MARKDOWN_VIEW (self), TRUE);
+  return !self->parsing && self->text == NULL;
+}

@@ -1,0 +1,24 @@
+/* ui/widgets/meter.h - how full the cells are, as a pill in the header bar
+ *
+ * Reads the cells of a snapshot, never an estimate. One segment per sequence in the colour that the
+ * views use; cells that several hold come first, in grey. A click is for the inspector.
+ * Thread: main thread.
+ */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "engine/session/snapshot.h"
+
+G_BEGIN_DECLS
+
+#define KVASIR_TYPE_METER (kvasir_meter_get_type ())
+G_DECLARE_FINAL_TYPE (KvasirMeter, kvasir_meter, KVASIR, METER, GtkButton)
+
+GtkWidget *kvasir_meter_new (void) G_GNUC_WARN_UNUSED_RESULT;
+/* NULL: no model. Only the cells are read. */
+void kvasir_meter_set_snapshot (KvasirMeter *self, const KvasirSnapshot *snapshot);
+/* In a narrow window the words stay and the bar goes. */
+void kvasir_meter_set_compact (KvasirMeter *self, gboolean compact);
+
+G_END_DECLS
