@@ -82,6 +82,19 @@ typedef struct
   bool accumulate;
 } KvasirDense;
 
+/* Few queries or weights against one tile of a cache, read where it lies. */
+typedef struct
+{
+  KvasirType type;     /* F32, F16 or BF16 */
+  const uint8_t *rows; /* KVASIR_TILE rows of @width elements, a multiple of 16 */
+  size_t stride;       /* bytes from row to row */
+  const uint8_t *next; /* the rows that will be wanted next, to be fetched, or NULL */
+  int width;
+  int n; /* queries or rows of weights, at most KVASIR_FEW_TOKENS */
+  const float *in;
+  float *out;
+} KvasirTileProduct;
+
 typedef struct
 {
   const char *name;
@@ -104,6 +117,11 @@ typedef struct
    * become 0. dst has rows of KVASIR_TILE floats. */
   void (*transpose) (const float *src, size_t src_stride, int n_rows, int n_cols, float *dst);
   void (*dense) (const KvasirDense *dense);
+  /* out[i][row] = in[i] . rows[row], in [n][width], out [n][KVASIR_TILE]. NULL: not there. */
+  void (*score) (const KvasirTileProduct *product);
+  /* out[i] += sum over rows of in[i][row] rows[row], in [n][KVASIR_TILE], out [n][width]. NULL
+   * with score. */
+  void (*mix) (const KvasirTileProduct *product);
   /* One tile of an online softmax: @scores become exp (score - max) where the bit of @open is 1
    * and 0 elsewhere; *max and *sum are brought up to date. Returns what earlier sums are
    * multiplied with. @open is not 0. */

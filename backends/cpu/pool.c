@@ -70,11 +70,12 @@ sleep_while (KvasirPool *pool, atomic_uint *word, unsigned old)
   /* Announced before the word is read again, and publishers read the announcement after they
    * wrote the word: one of the two sees the other, so no wake-up is lost. */
   atomic_fetch_add (&pool->n_sleeping, 1);
+  if (atomic_load (word) == old)
+    atomic_fetch_add_explicit (&pool->n_parks, 1, memory_order_relaxed);
   while (atomic_load (word) == old)
     pthread_cond_wait (&pool->changed, &pool->mu);
   atomic_fetch_sub (&pool->n_sleeping, 1);
   pthread_mutex_unlock (&pool->mu);
-  atomic_fetch_add_explicit (&pool->n_parks, 1, memory_order_relaxed);
 }
 
 static void

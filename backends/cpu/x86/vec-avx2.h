@@ -197,3 +197,13 @@ vec_transpose (const float *src, size_t src_stride, float *dst, size_t dst_strid
       vec_store (dst + (size_t) (i + 3) * dst_stride, _mm256_shuffle_ps (b, d, 0xee));
     }
 }
+
+/* Lane i is the sum of the lanes of v[i]. */
+static inline Vec
+vec_sum_each (const Vec v[LANES])
+{
+  __m256 a = _mm256_hadd_ps (_mm256_hadd_ps (v[0], v[1]), _mm256_hadd_ps (v[2], v[3]));
+  __m256 b = _mm256_hadd_ps (_mm256_hadd_ps (v[4], v[5]), _mm256_hadd_ps (v[6], v[7]));
+
+  return _mm256_add_ps (_mm256_permute2f128_ps (a, b, 0x20), _mm256_permute2f128_ps (a, b, 0x31));
+}

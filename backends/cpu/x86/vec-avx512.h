@@ -197,3 +197,25 @@ vec_transpose (const float *src, size_t src_stride, float *dst, size_t dst_strid
                  _mm512_shuffle_f32x4 (ab_high, cd_high, 0xdd));
     }
 }
+
+/* Lane i is the sum of the lanes of v[i]. */
+static inline Vec
+vec_sum_each (const Vec v[LANES])
+{
+  __m512 b[8], c[4], d[2];
+
+  for (int i = 0; i < 8; i++)
+    b[i] = _mm512_add_ps (_mm512_unpacklo_ps (v[2 * i], v[2 * i + 1]),
+                          _mm512_unpackhi_ps (v[2 * i], v[2 * i + 1]));
+  for (int i = 0; i < 4; i++)
+    {
+      __m512d x = _mm512_castps_pd (b[2 * i]), y = _mm512_castps_pd (b[2 * i + 1]);
+      c[i] = _mm512_add_ps (_mm512_castpd_ps (_mm512_unpacklo_pd (x, y)),
+                            _mm512_castpd_ps (_mm512_unpackhi_pd (x, y)));
+    }
+  for (int i = 0; i < 2; i++)
+    d[i] = _mm512_add_ps (_mm512_shuffle_f32x4 (c[2 * i], c[2 * i + 1], 0x88),
+                          _mm512_shuffle_f32x4 (c[2 * i], c[2 * i + 1], 0xdd));
+  return _mm512_add_ps (_mm512_shuffle_f32x4 (d[0], d[1], 0x88),
+                        _mm512_shuffle_f32x4 (d[0], d[1], 0xdd));
+}

@@ -321,7 +321,8 @@ f16_to_float (const void *row, float *out, int64_t n)
 
   for (; i + LANES <= n; i += LANES)
     vec_store (out + i, vec_load_f16 (in + i));
-  kvasir_scalar_to_float[KVASIR_TYPE_F16](in + i, out + i, n - i);
+  if (i < n)
+    kvasir_scalar_to_float[KVASIR_TYPE_F16](in + i, out + i, n - i);
 }
 
 static void
@@ -332,7 +333,8 @@ bf16_to_float (const void *row, float *out, int64_t n)
 
   for (; i + LANES <= n; i += LANES)
     vec_store (out + i, vec_load_bf16 (in + i));
-  kvasir_scalar_to_float[KVASIR_TYPE_BF16](in + i, out + i, n - i);
+  if (i < n)
+    kvasir_scalar_to_float[KVASIR_TYPE_BF16](in + i, out + i, n - i);
 }
 
 static void
@@ -343,5 +345,6 @@ f16_from_float (const float *in, void *row, int64_t n)
 
   for (; i + LANES <= n; i += LANES)
     vec_store_f16 (out + i, vec_load (in + i));
-  kvasir_scalar_from_float[KVASIR_TYPE_F16](in + i, out + i, n - i);
+  if (i < n)
+    kvasir_scalar_from_float[KVASIR_TYPE_F16](in + i, out + i, n - i);
 }

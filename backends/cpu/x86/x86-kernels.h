@@ -6,6 +6,7 @@
 
 #include "backends/cpu/x86/blocks-x86.h"
 #include "backends/cpu/x86/vec-products.h"
+#include "backends/cpu/x86/vec-tiles.h"
 
 #define INT8_PRODUCTS(name, type)                                                                  \
   static void name##_few (const KvasirProduct *p, const KvasirProductPart *part,                   \
@@ -106,5 +107,5 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
     .name = isa_name, .to_float = to_float, .from_float = from_float, .add = add, .mul = mul,      \
     .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .rotate = rotate,            \
     .quantize = quantize, .products = products, .transpose = transpose, .dense = dense,            \
-    .softmax = softmax,                                                                            \
+    .score = score, .mix = mix, .softmax = softmax,                                                \
   }

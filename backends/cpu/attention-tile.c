@@ -1,0 +1,205 @@
+/* Keys and values of plain types are read in place for few queries, and expanded to f32 once for
+ * many or where they are quantised; then scores and values are small dense products. */
+#include "backends/cpu/attention-tile.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Elements of one head in 64 rows of a cache; @next is the cell of the tile that will be wanted
+ * after this one, or -1. */
+typedef struct
+{
+  const KvasirTensor *cache;
+  int64_t cell, next;
+  int64_t first, n;
+} Slice;
+
+/* Expands a slice into rows of @row_width; returns where its first element is. Quantised blocks may
+ * begin before and end behind it. The same slice of the next tile is fetched meanwhile, as far as
+ * the second cache: the first one holds the tile at work. */
+static const float *
+expand_slice (const KvasirOpRun *run, const Slice *slice, float *rows, int64_t row_width)
+{
+  const KvasirTensor *cache = slice->cache;
+  int64_t block = kvasir_type_get_block_len ((int) cache->type);
+  int64_t begin = slice->first / block * block;
+  int64_t n = (slice->first + slice->n + block - 1) / block * block - begin;
+  size_t n_bytes = kvasir_type_get_row_bytes ((int) cache->type, n);
+  KvasirRowToFloat to_float = run->kernels->to_float[cache->type];
+  const uint8_t *data =
+      (uint8_t *) cache->data + kvasir_type_get_row_bytes ((int) cache->type, begin);
+
+  for (int64_t i = 0; i < KVASIR_TILE; i++)
+    {
+      if (slice->next >= 0)
+        for (size_t at = 0; at < n_bytes; at += 64)
+          __builtin_prefetch (data + (size_t) (slice->next + i) * cache->nb[1] + at, 0, 2);
+      to_float (data + (size_t) (slice->cell + i) * cache->nb[1], rows + i * row_width, n);
+    }
+  return rows + (slice->first - begin);
+}
+
+/* ALiBi's slope of query head @head. */
+static float
+get_slope (const KvasirAttentionParams *p, int64_t head)
+{
+  int n2 = 1;
+
+  while (n2 * 2 <= p->n_heads)
+    n2 *= 2;
+  if (head < n2)
+    return exp2f (-p->max_bias / (float) n2 * (float) (head + 1));
+  return exp2f (-p->max_bias / 2 / (float) n2 * (float) (2 * (head - n2) + 1));
+}
+
+static void
+add_distances (const KvasirTensor *node, int64_t head, int64_t token, int64_t cell, float *scores)
+{
+  const int32_t *positions = node->src[5]->data;
+  int64_t n_cells = node->src[1]->ne[1];
+  float slope = get_slope (&node->params.attention, head);
+
+  for (int64_t i = 0; i < KVASIR_TILE; i++)
+    {
+      int64_t distance = (int64_t) positions[cell + i] - positions[n_cells + token];
+      scores[i] -= slope * (float) (distance < 0 ? -distance : distance);
+    }
+}
+
+static void
+cap_scores (float cap, float *scores)
+{
+  for (int i = 0; i < KVASIR_TILE; i++)
+    scores[i] = cap * tanhf (scores[i] / cap);
+}
+
+/* Scores to weights, row by row, and what was summed before to the new maximum. */
+static void
+update_softmax (const KvasirTensor *node,
+                const KvasirOpRun *run,
+                const KvasirAttentionPart *part,
+                int64_t head,
+                float *scores,
+                const KvasirAttentionState *state)
+{
+  const KvasirAttentionParams *p = &node->params.attention;
+  int64_t group = kvasir_attention_get_group (p), row = 0;
+
+  for (int64_t t = part->token; t < part->token_end; t++)
+    for (int64_t g = 0; g < group; g++, row++, scores += KVASIR_TILE)
+      {
+        uint64_t open = kvasir_attention_get_word (node, t, part->cell);
+        float *out = state->out + row * p->head_dim_v;
+        if (open == 0)
+          {
+            memset (scores, 0, KVASIR_TILE * sizeof (float));
+            continue;
+          }
+        if (p->softcap != 0)
+          cap_scores (p->softcap, scores);
+        if (p->max_bias != 0)
+          add_distances (node, head * group + g, t, part->cell, scores);
+        float factor = run->kernels->softmax (scores, open, &state->max[row], &state->sum[row]);
+        if (factor != 1)
+          run->kernels->scale (out, factor, 0, out, p->head_dim_v);
+      }
+}
+
+static bool
+is_read_in_place (const KvasirOpRun *run, const Slice *slice, int64_t n_rows)
+{
+  return run->kernels->score != NULL && n_rows <= KVASIR_FEW_TOKENS && slice->n % 16 == 0 &&
+         kvasir_type_get_block_len ((int) slice->cache->type) == 1;
+}
+
+static KvasirTileProduct
+get_tile_product (const Slice *slice, int64_t n_rows)
+{
+  const KvasirTensor *cache = slice->cache;
+  const uint8_t *data =
+      (uint8_t *) cache->data + kvasir_type_get_row_bytes ((int) cache->type, slice->first);
+
+  return (KvasirTileProduct){
+    .type = cache->type,
+    .rows = data + (size_t) slice->cell * cache->nb[1],
+    .next = slice->next >= 0 ? data + (size_t) slice->next * cache->nb[1] : NULL,
+    .stride = cache->nb[1],
+    .width = (int) slice->n,
+    .n = (int) n_rows,
+  };
+}
+
+static void
+score_tile (const KvasirOpRun *run,
+            const KvasirAttentionTile *tile,
+            const Slice *keys,
+            const KvasirAttentionScratch *scratch)
+{
+  size_t width = (size_t) scratch->row_width;
+  KvasirTileProduct in_place = get_tile_product (keys, tile->n_rows);
+  KvasirDense expanded = { .n_rows = (int) tile->n_rows,
+                           .n_cols = KVASIR_TILE,
+                           .depth = (int) keys->n,
+                           .a = tile->query,
+                           .b = scratch->keys,
+                           .c = scratch->scores,
+                           .a_stride = (size_t) keys->n,
+                           .b_stride = KVASIR_TILE,
+                           .c_stride = KVASIR_TILE };
+
+  if (is_read_in_place (run, keys, tile->n_rows))
+    {
+      in_place.in = tile->query;
+      in_place.out = scratch->scores;
+      run->kernels->score (&in_place);
+      return;
+    }
+  const float *rows = expand_slice (run, keys, scratch->rows, scratch->row_width);
+  run->kernels->transpose (rows, width, KVASIR_TILE, (int) keys->n, scratch->keys);
+  run->kernels->dense (&expanded);
+}
+
+static void
+mix_tile (const KvasirOpRun *run,
+          const KvasirAttentionTile *tile,
+          const Slice *values,
+          const KvasirAttentionScratch *scratch)
+{
+  KvasirTileProduct in_place = get_tile_product (values, tile->n_rows);
+  KvasirDense expanded = { .n_rows = (int) tile->n_rows,
+                           .n_cols = (int) values->n,
+                           .depth = KVASIR_TILE,
+                           .a = scratch->scores,
+                           .c = tile->state.out,
+                           .a_stride = KVASIR_TILE,
+                           .b_stride = (size_t) scratch->row_width,
+                           .c_stride = (size_t) values->n,
+                           .accumulate = true };
+
+  if (is_read_in_place (run, values, tile->n_rows))
+    {
+      in_place.in = scratch->scores;
+      in_place.out = tile->state.out;
+      run->kernels->mix (&in_place);
+      return;
+    }
+  expanded.b = expand_slice (run, values, scratch->rows, scratch->row_width);
+  run->kernels->dense (&expanded);
+}
+
+void
+kvasir_attention_add_tile (const KvasirTensor *node,
+                           const KvasirOpRun *run,
+                           const KvasirAttentionTile *tile,
+                           const KvasirAttentionScratch *scratch)
+{
+  const KvasirAttentionParams *p = &node->params.attention;
+  const KvasirAttentionPart *part = &tile->part;
+  int64_t dk = p->head_dim_k, dv = p->head_dim_v;
+  Slice keys = { node->src[1], part->cell, part->next, tile->head * dk, dk };
+  Slice values = { node->src[2], part->cell, part->next, tile->head * dv, dv };
+
+  score_tile (run, tile, &keys, scratch);
+  update_softmax (node, run, part, tile->head, scratch->scores, &tile->state);
+  mix_tile (run, tile, &values, scratch);
+}

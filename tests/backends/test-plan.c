@@ -1,0 +1,272 @@
+/* Plans and threads: whatever is shared out, grouped or stopped, the results are those of the
+ * nodes done one after the other. */
+#include <string.h>
+
+#include "backends/cpu/machine.h"
+#include "rig.h"
+
+enum
+{
+  WIDTH = 64,
+  N_TOKENS = 300,
+  N_PLACES = 7,
+  N_NODES = 60
+};
+
+typedef struct
+{
+  KvasirTensor *places[N_PLACES]; /* memory that results reuse */
+  KvasirTensor *weights[3];
+} Program;
+
+static KvasirTensor *
+pick (Program *program, GRand *rand, const KvasirTensor *except)
+{
+  KvasirTensor *place;
+
+  do
+    place = program->places[g_rand_int_range (rand, 0, N_PLACES)];
+  while (place == except);
+  return place;
+}
+
+static void
+add_random_node (Program *program, Rig *rig, GRand *rand)
+{
+  static const KvasirOp ops[] = { KVASIR_OP_ADD,      KVASIR_OP_MUL,     KVASIR_OP_SCALE,
+                                  KVASIR_OP_RMS_NORM, KVASIR_OP_MUL_MAT, KVASIR_OP_MUL_MAT,
+                                  KVASIR_OP_MUL_MAT };
+  KvasirOp op = ops[g_rand_int_range (rand, 0, G_N_ELEMENTS (ops))];
+  KvasirTensor *place = pick (program, rand, NULL);
+  KvasirTensor *node = rig_view_node (rig, op, place);
+
+  node->src[0] = pick (program, rand, NULL);
+  node->src[1] = op == KVASIR_OP_ADD || op == KVASIR_OP_MUL ? pick (program, rand, NULL) : NULL;
+  node->params.scale.scale = 0.5f;
+  if (op == KVASIR_OP_RMS_NORM)
+    node->params.norm.eps = 1e-5f;
+  if (op == KVASIR_OP_MUL_MAT)
+    {
+      /* A product can't be done in place. */
+      node->src[0] = program->weights[g_rand_int_range (rand, 0, 3)];
+      node->src[1] = pick (program, rand, place);
+    }
+}
+
+static Rig *
+make_program (guint32 seed, int n_threads, int n_tokens)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  Rig *rig = rig_new (KVASIR_CPU_ISA_AUTO, n_threads);
+  Program program;
+
+  for (int i = 0; i < N_PLACES; i++)
+    program.places[i] = rig_random (rig, rand, KVASIR_TYPE_F32, WIDTH, n_tokens, 1);
+  program.weights[0] = rig_random (rig, rand, KVASIR_TYPE_Q8_0, WIDTH, WIDTH, 1);
+  program.weights[1] = rig_random (rig, rand, KVASIR_TYPE_Q4_1, WIDTH, WIDTH, 1);
+  program.weights[2] = rig_random (rig, rand, KVASIR_TYPE_F32, WIDTH, WIDTH, 1);
+  for (int i = 0; i < N_NODES; i++)
+    add_random_node (&program, rig, rand);
+  return rig;
+}
+
+/* Computes all nodes in segments of random lengths up to @max_segment. */
+static void
+compute_in_segments (Rig *rig, GRand *rand, int n_tokens, int max_segment)
+{
+  const KvasirDeviceVtable *vtable = rig->device->vtable;
+  KvasirTensor *const *nodes = (KvasirTensor *const *) rig->nodes->pdata;
+  KvasirStep step = { .n_tokens = n_tokens };
+  KvasirPlan *plan = vtable->plan_new (rig->device, nodes, N_NODES);
+  int n;
+
+  for (int first = 0; first < N_NODES; first += n)
+    {
+      n = g_rand_int_range (rand, 1, max_segment + 1);
+      n = MIN (n, N_NODES - first);
+      g_assert_cmpint (vtable->plan_compute (plan, (gsize) first, (gsize) n, &step), ==,
+                       KVASIR_STATUS_OK);
+    }
+  vtable->plan_free (plan);
+}
+
+static void
+test_random_programs (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  static const int n_tokens[] = { 1, 6, N_TOKENS };
+
+  for (guint32 seed = 0; seed < 30; seed++)
+    {
+      int n = n_tokens[seed % G_N_ELEMENTS (n_tokens)];
+      g_autoptr (Rig) one = make_program (seed, 1, n);
+      g_autoptr (Rig) two = make_program (seed, 2, n);
+      g_autoptr (Rig) cut = make_program (seed, 2, n);
+
+      compute_in_segments (one, rand, n, 1);
+      compute_in_segments (two, rand, n, N_NODES * 100);
+      compute_in_segments (cut, rand, n, 6);
+      for (guint i = 0; i < N_PLACES; i++)
+        {
+          const KvasirTensor *a = one->tensors->pdata[i];
+          const KvasirTensor *b = two->tensors->pdata[i], *c = cut->tensors->pdata[i];
+          g_assert_cmpmem (a->data, a->nb[2], b->data, b->nb[2]);
+          g_assert_cmpmem (a->data, a->nb[2], c->data, c->nb[2]);
+        }
+    }
+}
+
+/* Extents that are smaller than those planned for touch nothing behind them. */
+static void
+test_smaller_extents (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 2);
+  KvasirTensor *w = rig_random (rig, rand, KVASIR_TYPE_Q8_0, 64, 32, 1);
+  KvasirTensor *x = rig_random (rig, rand, KVASIR_TYPE_F32, 64, 40, 1);
+  KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 32, 40, 1 }, w, x, NULL);
+  const KvasirDeviceVtable *vtable = rig->device->vtable;
+  KvasirPlan *plan = vtable->plan_new (rig->device, &y, 1);
+
+  for (int n = 0; n <= 40; n += 5)
+    {
+      KvasirStep step = { .n_tokens = n };
+      memset (y->data, 0, y->nb[2]);
+      x->ne[1] = y->ne[1] = n;
+      g_assert_cmpint (vtable->plan_compute (plan, 0, 1, &step), ==, KVASIR_STATUS_OK);
+      for (int t = 0; t < 40; t++)
+        {
+          const float *row = (const float *) y->data + t * 32;
+          g_assert_true (t < n ? row[0] != 0 : row[0] == 0 && row[31] == 0);
+        }
+    }
+  vtable->plan_free (plan);
+}
+
+static void
+test_bytes_without_memory (void)
+{
+  g_autoptr (Rig) rig = make_program (3, 2, N_TOKENS);
+  const KvasirDeviceVtable *vtable = rig->device->vtable;
+  KvasirTensor *const *nodes = (KvasirTensor *const *) rig->nodes->pdata;
+  gsize placed = vtable->plan_get_bytes (rig->device, nodes, N_NODES);
+
+  for (guint i = 0; i < rig->tensors->len; i++)
+    ((KvasirTensor *) rig->tensors->pdata[i])->data = NULL;
+  g_assert_cmpuint (vtable->plan_get_bytes (rig->device, nodes, N_NODES), ==, placed);
+  g_assert_cmpuint (placed, >, 0);
+}
+
+/* Raises the flag once the first node has written something. */
+typedef struct
+{
+  const KvasirTensor *first;
+  int flag;
+} Abort;
+
+static gpointer
+abort_later (gpointer data)
+{
+  Abort *when = data;
+  const gint *value = when->first->data;
+
+  while (g_atomic_int_get (value) == 0)
+    g_thread_yield ();
+  __atomic_store_n (&when->flag, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+static void
+test_abort (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_SCALAR, 2);
+  KvasirTensor *w = rig_random (rig, rand, KVASIR_TYPE_F32, 512, 512, 1);
+  KvasirTensor *x = rig_random (rig, rand, KVASIR_TYPE_F32, 512, 64, 1);
+  KvasirTensor *first = x;
+
+  for (int i = 0; i < 200; i++)
+    x = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 512, 64, 1 }, w, x, NULL);
+  first = rig->nodes->pdata[0];
+  const KvasirDeviceVtable *vtable = rig->device->vtable;
+  KvasirPlan *plan = vtable->plan_new (rig->device, (KvasirTensor *const *) rig->nodes->pdata, 200);
+  Abort when = { first, 0 };
+  KvasirStep step = { .n_tokens = 64, .abort_flag = &when.flag };
+  g_autoptr (GThread) thread = g_thread_new ("abort", abort_later, &when);
+
+  /* 200 products of 34 million operations each take seconds; the last one must not have begun. */
+  g_assert_cmpint (vtable->plan_compute (plan, 0, 200, &step), ==, KVASIR_STATUS_ABORTED);
+  g_thread_join (g_steal_pointer (&thread));
+  for (gsize i = 0; i < x->nb[2] / sizeof (float); i++)
+    g_assert_cmpfloat (((float *) x->data)[i], ==, 0);
+  /* The plan is whole: with the flag still up nothing happens, without it all is computed. */
+  g_assert_cmpint (vtable->plan_compute (plan, 0, 2, &step), ==, KVASIR_STATUS_ABORTED);
+  when.flag = 0;
+  g_assert_cmpint (vtable->plan_compute (plan, 0, 2, &step), ==, KVASIR_STATUS_OK);
+  vtable->plan_free (plan);
+}
+
+static KvasirDeviceCounters
+get_counters (const Rig *rig)
+{
+  KvasirDeviceCounters counters;
+
+  rig->device->vtable->get_counters (rig->device, &counters);
+  return counters;
+}
+
+/* The one worker goes to sleep after a step, and asleep it neither spins nor yields. */
+static void
+test_pool_parks (void)
+{
+  g_autoptr (Rig) rig = make_program (5, 2, N_TOKENS);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+
+  if (kvasir_machine_get_n_cpus () < 2)
+    {
+      g_test_skip ("only one processor");
+      return;
+    }
+  for (int round = 0; round < 3; round++)
+    {
+      guint64 n_parks = get_counters (rig).n_parks;
+      compute_in_segments (rig, rand, N_TOKENS, N_NODES);
+      while (get_counters (rig).n_parks == n_parks)
+        g_usleep (1000);
+      KvasirDeviceCounters before = get_counters (rig);
+      g_usleep (20000);
+      KvasirDeviceCounters after = get_counters (rig);
+      g_assert_cmpuint (after.n_spins, ==, before.n_spins);
+      g_assert_cmpuint (after.n_yields, ==, before.n_yields);
+      g_assert_cmpuint (after.n_parks, ==, before.n_parks);
+      g_assert_cmpuint (after.n_spins, >, 0);
+    }
+}
+
+static void
+test_thread_limits (void)
+{
+  g_autoptr (Rig) rig = make_program (6, 1000, N_TOKENS);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  static const int settings[][2] = { { 1, 1 }, { 1, 2 }, { 2, 1 }, { 1000, 1000 }, { 0, -3 } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (settings); i++)
+    {
+      rig->device->vtable->set_n_threads (rig->device, settings[i][0], settings[i][1]);
+      compute_in_segments (rig, rand, N_TOKENS, N_NODES);
+      compute_in_segments (rig, rand, 1, N_NODES);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/backends/plan/random-programs-equal-node-by-node", test_random_programs);
+  g_test_add_func ("/backends/plan/smaller-extents-touch-nothing-behind", test_smaller_extents);
+  g_test_add_func ("/backends/plan/bytes-need-no-memory", test_bytes_without_memory);
+  g_test_add_func ("/backends/plan/abort-stops-between-phases", test_abort);
+  g_test_add_func ("/backends/pool/idle-threads-park", test_pool_parks);
+  g_test_add_func ("/backends/pool/thread-numbers-are-clamped", test_thread_limits);
+  return g_test_run ();
+}
