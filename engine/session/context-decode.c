@@ -211,21 +211,10 @@ set_no_room (KvasirContext *self, KvasirPrepare prepared, GError **error)
   return KVASIR_DECODE_NO_ROOM;
 }
 
-/* Rows in batch order, whatever the order in which parts computed them. */
-static void
-order_rows (KvasirContext *self)
-{
-  guint n = 0;
-  for (guint i = 0; i < self->n_batch_tokens; i++)
-    if (self->row_of_token[i] >= 0)
-      self->rows[n++] = (guint32) self->row_of_token[i];
-}
-
 static KvasirDecode
 decode_plan (KvasirContext *self, guint n_outputs, GError **error)
 {
   KvasirPrepare prepared;
-  KvasirDecode code;
   KvasirStatus status;
 
   self->n_batch_tokens = kvasir_batch_plan_get_n_tokens (self->batch_plan);
@@ -239,9 +228,7 @@ decode_plan (KvasirContext *self, guint n_outputs, GError **error)
     return set_no_room (self, prepared, error);
   for (guint i = 0; i < self->n_batch_tokens; i++)
     self->row_of_token[i] = -1;
-  code = run_ubatches (self, error);
-  order_rows (self);
-  return code;
+  return run_ubatches (self, error);
 }
 
 KvasirDecode

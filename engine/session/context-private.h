@@ -31,7 +31,6 @@ struct _KvasirContext
   guint n_output_rows;  /* reserved */
   guint n_outputs;      /* of the last decode */
   gint32 *row_of_token; /* (owned) [n_batch], -1: no output */
-  guint32 *rows;        /* (owned) [n_batch], stored row of each output in batch order */
   guint n_batch_tokens; /* of the last decode */
 
   KvasirEventSink sink;

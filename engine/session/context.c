@@ -125,7 +125,6 @@ make_batch_plan (KvasirContext *self)
 
   self->batch_plan = kvasir_batch_plan_new (&limits);
   self->row_of_token = g_new (gint32, limits.n_batch);
-  self->rows = g_new (guint32, limits.n_batch);
 }
 
 KvasirContext *
@@ -169,7 +168,6 @@ kvasir_context_free (KvasirContext *self)
   g_clear_pointer (&self->memory, kvasir_memory_free);
   kvasir_buffer_free (self->output);
   g_free (self->row_of_token);
-  g_free (self->rows);
   kvasir_model_unref (self->model);
   g_free (self);
 }
@@ -282,31 +280,13 @@ kvasir_context_emit_output (KvasirContext *self, gint sign)
                self->model->device->host_buffer_type->name);
 }
 
-guint
-kvasir_context_get_n_outputs (const KvasirContext *self)
-{
-  return self->n_outputs;
-}
-
-static const float *
-get_stored_row (const KvasirContext *self, guint row)
-{
-  return (const float *) self->output->base + (gsize) row * self->model->hparams.n_vocab;
-}
-
-const float *
-kvasir_context_get_logits (const KvasirContext *self, guint row)
-{
-  g_return_val_if_fail (row < self->n_outputs, NULL);
-  return get_stored_row (self, self->rows[row]);
-}
-
 const float *
 kvasir_context_get_logits_of_token (const KvasirContext *self, guint index)
 {
   if (index >= self->n_batch_tokens || self->row_of_token[index] < 0)
     return NULL;
-  return get_stored_row (self, (guint) self->row_of_token[index]);
+  return (const float *) self->output->base +
+         (gsize) self->row_of_token[index] * self->model->hparams.n_vocab;
 }
 
 void

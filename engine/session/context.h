@@ -80,10 +80,8 @@ KvasirDecode kvasir_context_decode (KvasirContext *self,
 /* Pending shifts now, as a decode would before it starts. TRUE where something was pending. */
 gboolean kvasir_context_update (KvasirContext *self);
 
-/* Logits [n_vocab] of the last decode. By output row (batch order), or by the token's index in the
- * batch (NULL where that token was no output). Valid until the next decode. */
-guint kvasir_context_get_n_outputs (const KvasirContext *self);
-const float *kvasir_context_get_logits (const KvasirContext *self, guint row);
+/* Logits [n_vocab] of the last decode by the token's index in the batch, NULL where that token was
+ * no output. Valid until the next decode. */
 const float *kvasir_context_get_logits_of_token (const KvasirContext *self, guint index);
 
 /* Every byte: weights, cache, compute, output; the rows' sum is what was allocated (or, with
