@@ -27,7 +27,7 @@ Desk *
 desk_new (void)
 {
   Desk *self = g_new0 (Desk, 1);
-  KvasirCpuOptions options = { .isa = KVASIR_CPU_ISA_SCALAR, .n_threads = 2 };
+  KvasirCpuOptions options = { .isa = KVASIR_CPU_ISA_SCALAR, .n_threads = 1 };
   self->device = kvasir_cpu_device_new (&options);
   self->notices = g_ptr_array_new_with_free_func (notice_free);
   self->event_types = g_array_new (FALSE, FALSE, sizeof (gint));
