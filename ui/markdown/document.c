@@ -154,9 +154,12 @@ static void
 add_html (Walk *walk, cmark_node *node)
 {
   const char *html = cmark_node_get_literal (node);
+  gsize len = strlen (html);
 
   place (walk);
-  kvasir_builder_add_plain (&walk->builder, html, strlen (html));
+  if (len > 0 && html[len - 1] == '\n')
+    len--;
+  kvasir_builder_add_plain (&walk->builder, html, len);
 }
 
 /* ---- tables */

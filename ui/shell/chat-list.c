@@ -13,7 +13,7 @@ struct _KvasirChatList
 
   GtkWidget *box;
   GtkWidget *search;
-  GtkWidget *stack; /* "chats" or "none" */
+  GtkWidget *scroller; /* of the list */
   GtkWidget *list;
   GtkWidget *none; /* AdwStatusPage */
 
@@ -104,7 +104,8 @@ update_none (KvasirChatList *self)
   adw_status_page_set_description (ADW_STATUS_PAGE (self->none),
                                    searching ? _ ("No title and no message holds this text.")
                                              : _ ("They appear here and stay on this computer."));
-  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), n > 0 ? "chats" : "none");
+  gtk_widget_set_visible (self->scroller, n > 0);
+  gtk_widget_set_visible (self->none, n == 0);
 }
 
 static GtkListBoxRow *
@@ -229,14 +230,13 @@ kvasir_chat_list_init (KvasirChatList *self)
 {
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   self->search = make_search (self);
-  self->stack = gtk_stack_new ();
+  self->scroller = make_list (self);
   self->none = adw_status_page_new ();
   gtk_widget_add_css_class (self->none, "compact");
-  gtk_stack_add_named (GTK_STACK (self->stack), make_list (self), "chats");
-  gtk_stack_add_named (GTK_STACK (self->stack), self->none, "none");
-  gtk_widget_set_vexpand (self->stack, TRUE);
+  gtk_widget_set_vexpand (self->scroller, TRUE);
   gtk_box_append (GTK_BOX (self->box), self->search);
-  gtk_box_append (GTK_BOX (self->box), self->stack);
+  gtk_box_append (GTK_BOX (self->box), self->scroller);
+  gtk_box_append (GTK_BOX (self->box), self->none);
   gtk_widget_set_parent (self->box, GTK_WIDGET (self));
   update_none (self);
 }

@@ -92,7 +92,7 @@ take_fit (KvasirModelEntry *self, const KvasirFit *fit, KvasirModel *model)
   if (model == NULL)
     return;
   g_free (self->type_name);
-  self->type_name = g_strdup (kvasir_model_get_info (model)->type_name);
+  self->type_name = g_ascii_strup (kvasir_model_get_info (model)->type_name, -1);
   self->memory_class = kvasir_model_get_info (model)->memory_class;
 }
 

@@ -30,7 +30,6 @@ struct _KvasirWindow
   GtkWidget *panes;
   GtkWidget *chats;
   GtkWidget *banner;
-  GtkWidget *pages;
   GtkWidget *start;
   GtkWidget *chat;
   GtkWidget *inspector; /* (nullable) */

@@ -19,11 +19,13 @@ get_model_words (KvasirWindow *self, char **words)
 {
   KvasirModel *model = kvasir_engine_client_get_model (self->client);
   const KvasirModelInfo *info;
+  g_autofree char *type = NULL;
 
   if (model == NULL)
     return self->current != NULL ? _ ("no model is open") : "";
   info = kvasir_model_get_info (model);
-  *words = g_strdup_printf ("%s · %s · CPU", info->title, info->type_name);
+  type = g_ascii_strup (info->type_name, -1);
+  *words = g_strdup_printf ("%s · %s · CPU", info->title, type);
   return *words;
 }
 
@@ -49,7 +51,9 @@ kvasir_window_show_chat (KvasirWindow *self, KvasirChat *chat)
   kvasir_chat_page_set_conversation (KVASIR_CHAT_PAGE (self->chat),
                                      chat != NULL ? kvasir_history_open_chat (self->history, chat)
                                                   : NULL);
-  gtk_stack_set_visible_child_name (GTK_STACK (self->pages), chat != NULL ? "chat" : "start");
+  /* Not a stack: what it hides would still be there for a screen reader. */
+  gtk_widget_set_visible (self->chat, chat != NULL);
+  gtk_widget_set_visible (self->start, chat == NULL);
   kvasir_window_update_title (self);
   kvasir_window_update_actions (self);
   if (chat != NULL)
@@ -267,7 +271,6 @@ bind_children (GtkWidgetClass *widget_class)
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, panes);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, chats);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, banner);
-  gtk_widget_class_bind_template_child (widget_class, KvasirWindow, pages);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, start);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, chat);
 }

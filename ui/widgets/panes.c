@@ -86,7 +86,7 @@ allocate_side (KvasirPanes *self, const Side *side, int x, int width, int height
   if (side->child == NULL)
     return;
   gtk_widget_set_child_visible (side->child, is_shown (side));
-  if (is_shown (side))
+  if (is_shown (side) && gtk_widget_get_visible (side->child))
     place (GTK_WIDGET (self), side->child, x, width, height);
 }
 
@@ -102,9 +102,20 @@ update_mode (Side *side, gboolean is_overlay)
   return is_shown (side) != was_shown;
 }
 
+/* Not from inside an allocation. What is not shown must not be there for a screen reader. */
+static void
+apply_visibility (KvasirPanes *self)
+{
+  if (self->start.child != NULL)
+    gtk_widget_set_visible (self->start.child, is_shown (&self->start));
+  if (self->end.child != NULL)
+    gtk_widget_set_visible (self->end.child, is_shown (&self->end));
+}
+
 static gboolean
 notify_shown_cb (gpointer user_data)
 {
+  apply_visibility (user_data);
   g_object_notify_by_pspec (user_data, props[PROP_START_SHOWN]);
   g_object_notify_by_pspec (user_data, props[PROP_END_SHOWN]);
   g_object_notify_by_pspec (user_data, props[PROP_NARROW]);
@@ -309,6 +320,7 @@ set_child (KvasirPanes *self, GtkWidget **place_of, GtkWidget *child)
   *place_of = child;
   if (child != NULL)
     gtk_widget_set_parent (child, GTK_WIDGET (self));
+  apply_visibility (self);
   restack (self);
 }
 
@@ -318,6 +330,7 @@ set_wanted (KvasirPanes *self, Side *side, gboolean wanted, guint wanted_id, gui
   if (side->wanted == wanted)
     return;
   side->wanted = wanted;
+  apply_visibility (self);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
   g_object_notify_by_pspec (G_OBJECT (self), props[wanted_id]);
   g_object_notify_by_pspec (G_OBJECT (self), props[shown_id]);
@@ -329,6 +342,7 @@ set_over (KvasirPanes *self, Side *side, gboolean over, guint shown_id)
   if (side->over == over)
     return;
   side->over = over;
+  apply_visibility (self);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
   g_object_notify_by_pspec (G_OBJECT (self), props[shown_id]);
 }
