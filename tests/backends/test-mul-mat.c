@@ -1,5 +1,6 @@
 /* Matrix products of every type against sums in double over the dequantised weights. */
 #include <math.h>
+#include <string.h>
 
 #include "rig.h"
 
@@ -121,6 +122,51 @@ test_strides (void)
       }
 }
 
+/* Weights and activations at the ends of their ranges: integer sums must not overflow. */
+static void
+check_extremes (KvasirCpuIsa isa, KvasirType type, guint8 bits, float sign, int n)
+{
+  g_autoptr (Rig) rig = rig_new (isa, 1);
+  KvasirTensor *w = rig_tensor (rig, type, 256, 40, 1);
+  KvasirTensor *x = rig_tensor (rig, KVASIR_TYPE_F32, 256, n, 1);
+  KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 40, n, 1 }, w, x, NULL);
+  gsize block = kvasir_type_get_block_bytes ((int) type);
+  guint8 *bytes = w->data;
+
+  memset (bytes, bits, w->nb[2]);
+  for (gsize i = 0; i < w->nb[2]; i += block)
+    {
+      bytes[i] = 0;
+      bytes[i + 1] = 0x3c;
+      if (type == KVASIR_TYPE_Q4_1 || type == KVASIR_TYPE_Q5_1)
+        bytes[i + 2] = bytes[i + 3] = 0;
+    }
+  for (int i = 0; i < 256 * n; i++)
+    ((float *) x->data)[i] = sign;
+  g_autofree float *weights = rig_get_floats (w);
+  g_autofree double *expected = multiply (weights, x->data, NULL, 256, 40, n);
+  g_assert_cmpint (rig_compute (rig, n, 0), ==, KVASIR_STATUS_OK);
+  for (int i = 0; i < 40 * n; i++)
+    g_assert_cmpfloat_with_epsilon (((float *) y->data)[i], expected[i], 0.01);
+}
+
+static void
+test_extremes (void)
+{
+  static const KvasirType int8_types[] = { KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q5_0,
+                                           KVASIR_TYPE_Q5_1, KVASIR_TYPE_Q8_0, KVASIR_TYPE_IQ4_NL };
+  static const guint8 bits[] = { 0x00, 0xff, 0x80, 0x7f, 0x0f, 0xf0 };
+
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (gsize t = 0; t < G_N_ELEMENTS (int8_types); t++)
+      for (gsize i = 0; i < G_N_ELEMENTS (bits); i++)
+        for (int n = 1; n <= 33; n += 16)
+          {
+            check_extremes (*isa, int8_types[t], bits[i], 1, n);
+            check_extremes (*isa, int8_types[t], bits[i], -1, n);
+          }
+}
+
 static void
 test_threads_agree (void)
 {
@@ -172,6 +218,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/backends/mul-mat/every-type-and-tail-equals-double", test_shapes);
+  g_test_add_func ("/backends/mul-mat/extremes-do-not-overflow", test_extremes);
   g_test_add_func ("/backends/mul-mat/rows-may-lie-apart", test_strides);
   g_test_add_func ("/backends/mul-mat/threads-do-not-change-results", test_threads_agree);
   g_test_add_func ("/backends/mul-mat/impossible-shapes-are-not-supported", test_unsupported);
