@@ -20,6 +20,9 @@ enum
   KVASIR_EXIT_MODEL = 3
 };
 
+/* What `./dev model` fetches. */
+#define KVASIR_DEFAULT_MODEL "SmolLM2-135M-Instruct.Q4_1.gguf"
+
 /* The code of an error of this domain is the exit status. */
 #define KVASIR_CLI_ERROR (kvasir_cli_error_quark ())
 GQuark kvasir_cli_error_quark (void);

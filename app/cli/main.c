@@ -11,6 +11,7 @@ typedef struct
 } Command;
 
 static const Command commands[] = {
+  { "chat", kvasir_cli_chat, "talk to a model in the terminal" },
   { "run", kvasir_cli_run, "play a scenario and print what each operation does" },
   { "info", kvasir_cli_info, "describe a model file" },
   { "plan", kvasir_cli_plan, "show what a model would take in memory" },

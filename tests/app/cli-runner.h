@@ -17,6 +17,8 @@ typedef struct
 
 /* Runs kvasir-cli with the arguments up to NULL. */
 CliResult cli_run (const char *first, ...) G_GNUC_NULL_TERMINATED;
+/* The same with @input to read. */
+CliResult cli_run_input (const char *input, const char *first, ...) G_GNUC_NULL_TERMINATED;
 void cli_result_clear (CliResult *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliResult, cli_result_clear)
 

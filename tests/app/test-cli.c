@@ -293,6 +293,32 @@ test_plan (void)
   json_decref (out);
 }
 
+/* The small model has a tokenizer and a template, and says nothing of sense: what it says must be
+ * text, the same each time, and end by itself. */
+static void
+test_chat (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama-tied.gguf");
+  g_auto (CliResult) first = cli_run_input ("Hello\n\nAgain\n", "chat", "--ctx", "512",
+                                            "--temperature", "0.5", "--seed", "3", model, NULL);
+  g_auto (CliResult) second = cli_run_input ("Hello\n\nAgain\n", "chat", "--ctx", "512",
+                                             "--temperature", "0.5", "--seed", "3", model, NULL);
+
+  g_assert_cmpstr (first.out, !=, "");
+  g_assert_true (g_utf8_validate (first.out, -1, NULL));
+  g_assert_cmpstr (first.out, ==, second.out);
+  g_assert_cmpint (first.status, ==, second.status);
+}
+
+static void
+test_chat_without_model (void)
+{
+  g_auto (CliResult) result = cli_run ("chat", "/nowhere/x.gguf", NULL);
+
+  g_assert_cmpint (result.status, ==, 3);
+  g_assert_nonnull (strstr (result.err, "/nowhere/x.gguf"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -312,5 +338,7 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/bad-options", test_bad_options);
   g_test_add_func ("/app/cli/info", test_info);
   g_test_add_func ("/app/cli/plan", test_plan);
+  g_test_add_func ("/app/cli/chat", test_chat);
+  g_test_add_func ("/app/cli/chat-without-model", test_chat_without_model);
   return g_test_run ();
 }

@@ -1,0 +1,361 @@
+/* kvasir-cli chat: a conversation in the terminal, on the same worker as the app. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/cli/cli.h"
+#include "engine/session/worker.h"
+
+#define CHAT_ID 1
+
+typedef struct
+{
+  KvasirWorker *worker; /* (owned) */
+  pthread_mutex_t mutex;
+  pthread_cond_t cond; /* on the monotonic clock */
+  gboolean woken;      /* protected by mutex */
+
+  GPtrArray *messages; /* (owned) of KvasirMessage, the conversation so far */
+  guint64 next_id;
+  KvasirSamplerParams sampling;
+  gboolean is_terminal;
+
+  GString *answer;  /* (owned) text of the answer that runs */
+  GArray *tokens;   /* (owned) of gint32, its ids */
+  GError *error;    /* (nullable) what the request that runs failed with */
+  gboolean is_done; /* the request that runs has ended */
+} Chat;
+
+/* Set by Ctrl+C; the waiting loop turns it into a stop. */
+static volatile sig_atomic_t interrupted;
+
+static void
+note_interrupt (int number)
+{
+  interrupted = 1;
+}
+
+static void
+wake_up (gpointer user_data)
+{
+  Chat *chat = user_data;
+  pthread_mutex_lock (&chat->mutex);
+  chat->woken = TRUE;
+  pthread_cond_signal (&chat->cond);
+  pthread_mutex_unlock (&chat->mutex);
+}
+
+/* Until the worker has mail, or a tenth of a second is over: a signal handler cannot signal a
+ * condition. */
+static void
+wait_for_mail (Chat *chat)
+{
+  struct timespec until;
+
+  clock_gettime (CLOCK_MONOTONIC, &until);
+  until.tv_nsec += 100000000;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  pthread_mutex_lock (&chat->mutex);
+  while (!chat->woken)
+    if (pthread_cond_timedwait (&chat->cond, &chat->mutex, &until) != 0)
+      break;
+  chat->woken = FALSE;
+  pthread_mutex_unlock (&chat->mutex);
+}
+
+static void
+print_progress (Chat *chat, const char *what, guint n_done, guint n_total)
+{
+  if (chat->is_terminal && n_total > 0)
+    g_printerr ("\r%s %u of %u\033[K", what, n_done, n_total);
+}
+
+static void
+clear_progress (Chat *chat)
+{
+  if (chat->is_terminal)
+    g_printerr ("\r\033[K");
+}
+
+/* A model's text may hold escape sequences; a terminal must not obey them. */
+static void
+print_text (const char *text)
+{
+  for (const char *p = text; *p != '\0'; p = g_utf8_next_char (p))
+    {
+      const gunichar c = g_utf8_get_char (p);
+      if (c == '\n' || c == '\t' || !g_unichar_iscntrl (c))
+        fwrite (p, 1, (gsize) (g_utf8_next_char (p) - p), stdout);
+    }
+  fflush (stdout);
+}
+
+static void
+take_text (Chat *chat, const char *text)
+{
+  if (text == NULL)
+    return;
+  g_string_append (chat->answer, text);
+  print_text (text);
+}
+
+static void
+finish (Chat *chat, const KvasirNotice *notice)
+{
+  chat->is_done = TRUE;
+  if (notice->kind == KVASIR_NOTICE_FAILED)
+    chat->error = g_error_copy (notice->error);
+  else if (notice->kind == KVASIR_NOTICE_DONE)
+    {
+      take_text (chat, notice->text);
+      if (notice->reason == KVASIR_DONE_NO_ROOM)
+        g_printerr ("\n(no cell is left for the rest of this answer)");
+    }
+}
+
+static void
+take_notice (Chat *chat, const KvasirNotice *notice)
+{
+  switch (notice->kind)
+    {
+    case KVASIR_NOTICE_LOADING:
+      print_progress (chat, "Loading", (guint) (notice->fraction * 100), 100);
+      break;
+    case KVASIR_NOTICE_READING:
+      print_progress (chat, "Reading", notice->n_done, notice->n_total);
+      break;
+    case KVASIR_NOTICE_TOKEN:
+      if (chat->tokens->len == 0)
+        clear_progress (chat);
+      g_array_append_val (chat->tokens, notice->token);
+      take_text (chat, notice->text);
+      break;
+    case KVASIR_NOTICE_LOADED:
+    case KVASIR_NOTICE_DONE:
+    case KVASIR_NOTICE_FAILED:
+      clear_progress (chat);
+      finish (chat, notice);
+      break;
+    default:
+      break;
+    }
+}
+
+/* Runs until the request that was made last has ended. */
+static void
+wait_until_done (Chat *chat)
+{
+  chat->is_done = FALSE;
+  interrupted = 0;
+  while (!chat->is_done)
+    {
+      KvasirMail mail;
+      wait_for_mail (chat);
+      if (interrupted)
+        kvasir_worker_stop (chat->worker);
+      interrupted = 0;
+      kvasir_mail_init (&mail);
+      kvasir_worker_drain (chat->worker, &mail);
+      for (guint i = 0; i < mail.notices->len; i++)
+        take_notice (chat, g_ptr_array_index (mail.notices, i));
+      kvasir_mail_clear (&mail);
+    }
+}
+
+static KvasirMessage *
+copy_message (const KvasirMessage *message)
+{
+  KvasirMessage *copy = kvasir_message_new (message->id, message->role, message->content);
+  copy->tokens = g_memdup2 (message->tokens, message->n_tokens * sizeof (gint32));
+  copy->n_tokens = message->n_tokens;
+  return copy;
+}
+
+static void
+add_message (Chat *chat, KvasirRole role, const char *text)
+{
+  g_ptr_array_add (chat->messages, kvasir_message_new (chat->next_id++, role, text));
+}
+
+/* Sends what was said last and waits for the answer, which becomes a message. FALSE where there is
+ * none; then what was said is taken back. */
+static gboolean
+answer (Chat *chat)
+{
+  KvasirRequest *request = kvasir_request_new (CHAT_ID, chat->next_id);
+  KvasirMessage *message;
+
+  for (guint i = 0; i < chat->messages->len; i++)
+    g_ptr_array_add (request->messages, copy_message (g_ptr_array_index (chat->messages, i)));
+  request->sampling = chat->sampling;
+  g_string_truncate (chat->answer, 0);
+  g_array_set_size (chat->tokens, 0);
+  g_clear_error (&chat->error);
+  kvasir_worker_send (chat->worker, request);
+  wait_until_done (chat);
+  if (chat->error != NULL)
+    {
+      g_printerr ("kvasir-cli: %s\n", chat->error->message);
+      g_ptr_array_remove_index (chat->messages, chat->messages->len - 1);
+      return FALSE;
+    }
+  g_print ("\n");
+  add_message (chat, KVASIR_ROLE_ASSISTANT, chat->answer->str);
+  message = g_ptr_array_index (chat->messages, chat->messages->len - 1);
+  message->n_tokens = chat->tokens->len;
+  message->tokens = g_memdup2 (chat->tokens->data, chat->tokens->len * sizeof (gint32));
+  return TRUE;
+}
+
+/* Reads a line without its end. FALSE at the end of the input. */
+static gboolean
+read_line (Chat *chat, GString *line)
+{
+  char buffer[4096];
+
+  g_string_truncate (line, 0);
+  if (chat->is_terminal)
+    g_printerr ("> ");
+  while (fgets (buffer, sizeof buffer, stdin) != NULL)
+    {
+      g_string_append (line, buffer);
+      if (line->str[line->len - 1] == '\n')
+        {
+          g_string_truncate (line, line->len - 1);
+          return TRUE;
+        }
+    }
+  return line->len > 0;
+}
+
+static int
+talk (Chat *chat)
+{
+  g_autoptr (GString) line = g_string_new (NULL);
+  int status = KVASIR_EXIT_OK;
+
+  while (read_line (chat, line))
+    {
+      g_autofree char *text = g_utf8_make_valid (line->str, (gssize) line->len);
+      if (*text == '\0')
+        continue;
+      add_message (chat, KVASIR_ROLE_USER, text);
+      if (!answer (chat))
+        status = KVASIR_EXIT_MODEL;
+    }
+  return status;
+}
+
+static void
+free_message (gpointer data)
+{
+  KvasirMessage *message = data;
+  g_free (message->content);
+  g_free (message->tokens);
+  g_free (message);
+}
+
+static void
+chat_init (Chat *chat, KvasirDevice *device)
+{
+  /* Without SA_RESTART, so that Ctrl+C at the prompt ends the input. */
+  const struct sigaction action = { .sa_handler = note_interrupt };
+  pthread_condattr_t attributes;
+
+  pthread_mutex_init (&chat->mutex, NULL);
+  pthread_condattr_init (&attributes);
+  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init (&chat->cond, &attributes);
+  pthread_condattr_destroy (&attributes);
+  chat->messages = g_ptr_array_new_with_free_func (free_message);
+  chat->next_id = 1;
+  chat->answer = g_string_new (NULL);
+  chat->tokens = g_array_new (FALSE, FALSE, sizeof (gint32));
+  chat->is_terminal = isatty (STDIN_FILENO) && isatty (STDERR_FILENO);
+  chat->worker = kvasir_worker_new (device, wake_up, chat);
+  sigaction (SIGINT, &action, NULL);
+}
+
+static void
+chat_clear (Chat *chat)
+{
+  kvasir_worker_free (chat->worker);
+  g_ptr_array_unref (chat->messages);
+  g_string_free (chat->answer, TRUE);
+  g_array_unref (chat->tokens);
+  g_clear_error (&chat->error);
+  pthread_mutex_destroy (&chat->mutex);
+  pthread_cond_destroy (&chat->cond);
+}
+
+typedef struct
+{
+  gint n_ctx;
+  gint seed;
+  double temperature;
+  char *system; /* (owned) (nullable) */
+} ChatArgs;
+
+static int
+chat (const KvasirDeviceArgs *device_args, const char *name, const ChatArgs *args)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (KvasirDevice) device = kvasir_cli_open_device (device_args, &error);
+  g_autofree char *path = device != NULL ? kvasir_cli_find_file (name, &error) : NULL;
+  KvasirContextParams params;
+  Chat self = { 0 };
+  int status;
+
+  if (path == NULL)
+    return kvasir_cli_fail (error);
+  kvasir_context_params_init (&params);
+  params.n_ctx = (guint) args->n_ctx;
+  chat_init (&self, device);
+  kvasir_sampler_params_init (&self.sampling);
+  if (args->temperature >= 0)
+    self.sampling.temperature = (float) args->temperature;
+  if (args->seed >= 0)
+    self.sampling.seed = (guint64) args->seed;
+  if (args->system != NULL)
+    add_message (&self, KVASIR_ROLE_SYSTEM, args->system);
+  kvasir_worker_load (self.worker, path, &params);
+  wait_until_done (&self);
+  status = self.error != NULL ? kvasir_cli_fail (self.error) : talk (&self);
+  chat_clear (&self);
+  return status;
+}
+
+int
+kvasir_cli_chat (int argc, char **argv)
+{
+  ChatArgs args = { 4096, -1, -1, NULL };
+  KvasirDeviceArgs device_args = { NULL, 0 };
+  const GOptionEntry entries[] = {
+    { "ctx", 0, 0, G_OPTION_ARG_INT, &args.n_ctx, "Cells (default 4096; 0: as trained)", "N" },
+    { "system", 0, 0, G_OPTION_ARG_STRING, &args.system, "What the model is told first", "TEXT" },
+    { "temperature", 0, 0, G_OPTION_ARG_DOUBLE, &args.temperature, "0: always the likeliest token",
+      "T" },
+    { "seed", 0, 0, G_OPTION_ARG_INT, &args.seed, "The same seed gives the same answers", "N" },
+    G_OPTION_ENTRY_NULL,
+  };
+  const KvasirCommandLine line = { "[FILE.gguf] - talk to a model; Ctrl+C stops an answer, Ctrl+D "
+                                   "ends",
+                                   entries, &device_args, 0, 1 };
+  g_autofree char *isa = NULL, *system = NULL;
+  int status;
+  gboolean ok = kvasir_cli_parse (&line, &argc, &argv, &status);
+
+  isa = device_args.isa;
+  system = args.system;
+  if (!ok)
+    return status;
+  if (args.n_ctx < 0)
+    {
+      g_printerr ("kvasir-cli: --ctx: a number from 0 expected, %d found\n", args.n_ctx);
+      return KVASIR_EXIT_USAGE;
+    }
+  return chat (&device_args, argc > 1 ? argv[1] : KVASIR_DEFAULT_MODEL, &args);
+}
