@@ -205,6 +205,20 @@ filter_spans (gpointer data, guint32 id, gsize offset, gsize len)
   return offset >= end;
 }
 
+/* Where the last span ends; spans come in order and do not overlap. */
+static gboolean
+measure_spans (const KvasirTextSpan *spans, guint n_spans, gsize *len)
+{
+  *len = 0;
+  for (guint i = 0; i < n_spans; i++)
+    {
+      if (spans[i].offset < *len)
+        return FALSE;
+      *len = spans[i].offset + spans[i].len;
+    }
+  return TRUE;
+}
+
 gboolean
 kvasir_vocab_tokenize_spans (const KvasirVocab *self,
                              const char *text,
@@ -219,11 +233,7 @@ kvasir_vocab_tokenize_spans (const KvasirVocab *self,
   gsize len = 0;
 
   g_return_val_if_fail (text != NULL && ids != NULL, FALSE);
-  for (guint i = 0; i < n_spans; i++)
-    {
-      g_return_val_if_fail (spans[i].offset >= len, FALSE);
-      len = spans[i].offset + spans[i].len;
-    }
+  g_return_val_if_fail (measure_spans (spans, n_spans, &len), FALSE);
 
   n_before = ids->len;
   if (encode (self, text, len, &rule, ids, error))
