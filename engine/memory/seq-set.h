@@ -45,6 +45,25 @@ kvasir_seq_set_equal (const KvasirSeqSet *a, const KvasirSeqSet *b)
   return a->w[0] == b->w[0] && a->w[1] == b->w[1] && a->w[2] == b->w[2] && a->w[3] == b->w[3];
 }
 
+static inline KvasirSeqSet
+kvasir_seq_set_intersect (const KvasirSeqSet *a, const KvasirSeqSet *b)
+{
+  KvasirSeqSet set;
+  for (guint i = 0; i < 4; i++)
+    set.w[i] = a->w[i] & b->w[i];
+  return set;
+}
+
+/* What is in @a and not in @b. */
+static inline KvasirSeqSet
+kvasir_seq_set_subtract (const KvasirSeqSet *a, const KvasirSeqSet *b)
+{
+  KvasirSeqSet set;
+  for (guint i = 0; i < 4; i++)
+    set.w[i] = a->w[i] & ~b->w[i];
+  return set;
+}
+
 static inline guint
 kvasir_seq_set_count (const KvasirSeqSet *set)
 {

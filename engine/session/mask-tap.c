@@ -80,15 +80,19 @@ catch_waterfall (KvasirMaskTap *self)
 }
 
 static void
+make_buffers (KvasirMaskTap *self)
+{
+  self->words = g_new0 (guint64, self->max_rows * self->stride);
+  self->cell_pos = g_new (gint32, self->size);
+  self->cell_seqs = g_new (KvasirSeqSet, self->size);
+  self->waterfall = g_new (guint64, KVASIR_WATERFALL_ROWS * self->stride);
+}
+
+static void
 catch_mask (KvasirMaskTap *self)
 {
   if (self->words == NULL)
-    {
-      self->words = g_new0 (guint64, self->max_rows * self->stride);
-      self->cell_pos = g_new (gint32, self->size);
-      self->cell_seqs = g_new (KvasirSeqSet, self->size);
-      self->waterfall = g_new (guint64, KVASIR_WATERFALL_ROWS * self->stride);
-    }
+    make_buffers (self);
   kvasir_memory_fill_mask (self->memory, 0, self->words, self->stride);
   catch_cells (self);
   self->caught_ubatch = self->n_ubatches;

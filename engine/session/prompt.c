@@ -205,6 +205,24 @@ count_of_last (const KvasirPrompt *self, const KvasirRequest *request)
   return n;
 }
 
+/* Kept ids come from a file of chats, perhaps written with another model. */
+static gboolean
+check_kept (const KvasirVocab *vocab, const KvasirRequest *request, guint index, GError **error)
+{
+  const KvasirMessage *message = g_ptr_array_index (request->messages, index);
+  guint n_tokens = kvasir_vocab_get_n_tokens (vocab);
+  guint n = message->tokens != NULL ? message->n_tokens : 0;
+  guint i = 0;
+  while (i < n && message->tokens[i] >= 0 && (guint) message->tokens[i] < n_tokens)
+    i++;
+  if (i == n)
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+               "Message %u was kept with token %d, but the model has only %u tokens", index + 1,
+               message->tokens[i], n_tokens);
+  return FALSE;
+}
+
 static gboolean
 check_request (const KvasirVocab *vocab, const KvasirRequest *request, GError **error)
 {
@@ -221,20 +239,9 @@ check_request (const KvasirVocab *vocab, const KvasirRequest *request, GError **
                    "The request has no message; at least one is expected");
       return FALSE;
     }
-  /* Kept ids come from a file of chats, perhaps written with another model. */
   for (guint i = 0; i < request->messages->len; i++)
-    {
-      const KvasirMessage *message = g_ptr_array_index (request->messages, i);
-      for (guint t = 0; message->tokens != NULL && t < message->n_tokens; t++)
-        if (message->tokens[t] < 0 ||
-            (guint) message->tokens[t] >= kvasir_vocab_get_n_tokens (vocab))
-          {
-            g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-                         "Message %u was kept with token %d, but the model has only %u tokens",
-                         i + 1, message->tokens[t], kvasir_vocab_get_n_tokens (vocab));
-            return FALSE;
-          }
-    }
+    if (!check_kept (vocab, request, i, error))
+      return FALSE;
   return TRUE;
 }
 

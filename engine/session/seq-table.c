@@ -109,17 +109,13 @@ void
 kvasir_seq_table_append (KvasirSeqTable *self, const KvasirMessageRun *run)
 {
   GArray *runs = self->records[run->seq].runs;
-  if (runs->len > 0)
-    {
-      KvasirMessageRun *last = &g_array_index (runs, KvasirMessageRun, runs->len - 1);
-      if (last->pos + last->n == run->pos && last->message_id == run->message_id &&
-          last->role == run->role)
-        {
-          last->n += run->n;
-          return;
-        }
-    }
-  g_array_append_val (runs, *run);
+  KvasirMessageRun *last =
+      runs->len > 0 ? &g_array_index (runs, KvasirMessageRun, runs->len - 1) : NULL;
+  if (last != NULL && last->pos + last->n == run->pos && last->message_id == run->message_id &&
+      last->role == run->role)
+    last->n += run->n;
+  else
+    g_array_append_val (runs, *run);
 }
 
 const KvasirMessageRun *

@@ -1,4 +1,6 @@
 /* Matching a request against the cells, and making room for it. */
+#include <string.h>
+
 #include "engine/error.h"
 #include "engine/session/session-private.h"
 
@@ -19,47 +21,24 @@ get_template (KvasirSession *self, GError **error)
 
 /* ---- the longest common prefix */
 
-/* For each sequence of @among how many tokens from position 0 on are the prompt's, without a gap.
- * @n_shared: [KVASIR_MAX_SEQS]. */
-static void
-measure_prefixes (const KvasirSession *self,
-                  const KvasirSeqSet *among,
-                  const GArray *tokens,
-                  guint *n_shared)
+/* How many tokens of the sequence are the prompt's, from position 0 on and without a gap. @found:
+ * scratch, [n tokens]. */
+static guint
+measure_prefix (const KvasirSession *self, guint seq, const GArray *tokens, guint8 *found)
 {
-  g_autofree guint8 *matches = NULL;
-  guint n = tokens->len;
-  guint count = 0;
-  guint row_of[KVASIR_MAX_SEQS];
-
-  for (gint seq = kvasir_seq_set_next (among, 0); seq >= 0 && seq < (gint) self->n_seqs;
-       seq = seq + 1 < KVASIR_MAX_SEQS ? kvasir_seq_set_next (among, (guint) seq + 1) : -1)
-    row_of[seq] = count++;
-  matches = g_malloc0 ((gsize) MAX (count, 1) * n);
-
   guint used_max = kvasir_memory_get_used_max (self->memory, 0, 0);
+  memset (found, 0, tokens->len);
   for (guint i = 0; i < used_max; i++)
     {
       KvasirCell cell;
       kvasir_memory_get_cell (self->memory, 0, 0, i, &cell);
-      if (cell.pos < 0 || (guint) cell.pos >= n ||
-          cell.token != g_array_index (tokens, gint32, cell.pos))
-        continue;
-      for (guint w = 0; w < G_N_ELEMENTS (among->w); w++)
-        for (guint64 bits = cell.seqs.w[w] & among->w[w]; bits != 0; bits &= bits - 1)
-          {
-            guint seq = w * 64 + (guint) __builtin_ctzll (bits);
-            matches[(gsize) row_of[seq] * n + (guint) cell.pos] = 1;
-          }
+      if (cell.pos >= 0 && (guint) cell.pos < tokens->len && kvasir_seq_set_has (&cell.seqs, seq))
+        found[cell.pos] = cell.token == g_array_index (tokens, gint32, cell.pos);
     }
-  for (guint seq = 0; seq < self->n_seqs; seq++)
-    {
-      n_shared[seq] = 0;
-      if (!kvasir_seq_set_has (among, seq))
-        continue;
-      while (n_shared[seq] < n && matches[(gsize) row_of[seq] * n + n_shared[seq]])
-        n_shared[seq]++;
-    }
+  guint n = 0;
+  while (n < tokens->len && found[n])
+    n++;
+  return n;
 }
 
 /* Whether going on at the end of @n_shared tokens would lose nothing of the sequence. */
@@ -88,18 +67,17 @@ static void
 choose_source (const KvasirSession *self, const KvasirRequest *request, KvasirSessionPlan *plan)
 {
   guint n_shared[KVASIR_MAX_SEQS];
-  KvasirSeqSet among = kvasir_seq_table_get_seqs (self->seqs, request->chat_id);
   KvasirSeqSet held = kvasir_session_get_held (self);
-  for (guint seq = 0; seq < self->n_seqs; seq++)
-    if (kvasir_seq_set_has (&held, seq) &&
-        kvasir_seq_table_get (self->seqs, (gint) seq)->chat_id == 0)
-      kvasir_seq_set_add (&among, seq);
-  measure_prefixes (self, &among, plan->prompt.tokens, n_shared);
+  g_autofree guint8 *found = g_malloc (plan->prompt.tokens->len);
   plan->source = -1;
   for (guint seq = 0; seq < self->n_seqs; seq++)
     {
-      if (!kvasir_seq_set_has (&among, seq) ||
-          (n_shared[seq] == 0 && kvasir_seq_table_get (self->seqs, (gint) seq)->chat_id == 0))
+      guint64 chat_id = kvasir_seq_table_get (self->seqs, (gint) seq)->chat_id;
+      gboolean own = chat_id == request->chat_id;
+      if (!own && (chat_id != 0 || !kvasir_seq_set_has (&held, seq)))
+        continue;
+      n_shared[seq] = measure_prefix (self, seq, plan->prompt.tokens, found);
+      if (!own && n_shared[seq] == 0)
         continue;
       if (plan->source < 0 || is_better (self, seq, (guint) plan->source, n_shared))
         plan->source = (gint) seq;
@@ -153,11 +131,21 @@ count_freed (const KvasirSession *self, const KvasirSessionPlan *plan, const Kva
         continue;
       if (!plan->fork && plan->source >= 0 && cell.pos >= (gint32) plan->n_shared)
         kvasir_seq_set_remove (&cell.seqs, (guint) plan->source);
-      for (guint w = 0; w < G_N_ELEMENTS (gone->w); w++)
-        cell.seqs.w[w] &= ~gone->w[w];
+      cell.seqs = kvasir_seq_set_subtract (&cell.seqs, gone);
       n += kvasir_seq_set_is_empty (&cell.seqs);
     }
   return n;
+}
+
+/* Sequences that may be dropped for others: not those of the chat whose answer is written now. */
+static KvasirSeqSet
+get_idle (const KvasirSession *self)
+{
+  KvasirSeqSet idle = kvasir_session_get_held (self);
+  if (self->run.request == NULL)
+    return idle;
+  KvasirSeqSet busy = kvasir_seq_table_get_seqs (self->seqs, kvasir_session_get_chat (self));
+  return kvasir_seq_set_subtract (&idle, &busy);
 }
 
 /* How many of the oldest other chats have to go, and whether that is enough. */
@@ -165,26 +153,19 @@ static void
 plan_room (const KvasirSession *self, const KvasirRequest *request, KvasirSessionPlan *plan)
 {
   guint n_free = self->n_cells - kvasir_memory_get_used (self->memory, 0, 0);
-  KvasirSeqSet left = kvasir_session_get_held (self);
+  KvasirSeqSet idle = get_idle (self);
+  KvasirSeqSet left = idle;
   KvasirSeqSet gone = { { 0 } };
-  /* The chat whose answer is being written keeps its cells, too. */
-  KvasirSeqSet busy = kvasir_seq_table_get_seqs (self->seqs, kvasir_session_get_chat (self));
   guint64 chat_id;
 
-  if (self->run.request != NULL)
-    for (guint w = 0; w < G_N_ELEMENTS (left.w); w++)
-      left.w[w] &= ~busy.w[w];
   plan->n_evict = 0;
   plan->n_free = n_free + count_freed (self, plan, &gone);
   while (plan->n_free < plan->n_needed &&
          kvasir_seq_table_find_oldest (self->seqs, request->chat_id, &left, &chat_id))
     {
       KvasirSeqSet seqs = kvasir_seq_table_get_seqs (self->seqs, chat_id);
-      for (guint w = 0; w < G_N_ELEMENTS (left.w); w++)
-        {
-          gone.w[w] |= left.w[w] & seqs.w[w];
-          left.w[w] &= ~seqs.w[w];
-        }
+      left = kvasir_seq_set_subtract (&left, &seqs);
+      gone = kvasir_seq_set_subtract (&idle, &left);
       plan->n_evict++;
       plan->n_free = n_free + count_freed (self, plan, &gone);
     }
@@ -274,8 +255,7 @@ kvasir_session_evict_oldest (KvasirSession *self, guint64 except)
   if (!kvasir_seq_table_find_oldest (self->seqs, except, &held, &chat_id))
     return FALSE;
   KvasirSeqSet seqs = kvasir_seq_table_get_seqs (self->seqs, chat_id);
-  for (guint w = 0; w < G_N_ELEMENTS (seqs.w); w++)
-    seqs.w[w] &= held.w[w];
+  seqs = kvasir_seq_set_intersect (&seqs, &held);
   evict (self, chat_id, &seqs);
   return TRUE;
 }

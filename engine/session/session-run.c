@@ -71,12 +71,9 @@ append_runs (KvasirSession *self, const KvasirPrompt *prompt)
   for (guint i = 0; i < prompt->runs->len; i++)
     {
       KvasirMessageRun run = g_array_index (prompt->runs, KvasirMessageRun, i);
-      gint32 skip = from - run.pos;
-      if (skip > 0)
-        {
-          run.pos += skip;
-          run.n -= skip;
-        }
+      gint32 skip = MAX (from - run.pos, 0);
+      run.pos += skip;
+      run.n -= skip;
       run.seq = self->run.seq;
       if (run.n > 0)
         kvasir_seq_table_append (self->seqs, &run);
