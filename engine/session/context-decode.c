@@ -157,10 +157,11 @@ run_ubatch (KvasirContext *self, const KvasirUbatch *ubatch, GError **error)
   status = compute_ubatch (self, ubatch);
   if (status == KVASIR_STATUS_OK && kvasir_model_is_intact (self->model))
     return KVASIR_DECODE_OK;
-  kvasir_memory_rollback (self->memory);
   self->n_outputs = n_outputs;
   for (guint i = 0; i < ubatch->n_tokens; i++)
     self->row_of_token[ubatch->index[i]] = -1;
+  /* Last, since it takes the ubatch away. */
+  kvasir_memory_rollback (self->memory);
   if (status != KVASIR_STATUS_OK)
     return fail (self, status, "computing", error);
   g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_FILE,
