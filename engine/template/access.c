@@ -83,11 +83,20 @@ get_index (KvasirJinjaHeap *heap, KvasirJinjaValue object, gint64 i, KvasirJinja
     }
 }
 
+/* Whether the value has a hash, without the failure that asking for it would leave. */
 static gboolean
-can_be_key (KvasirJinjaValue key)
+can_be_key (KvasirJinjaHeap *heap, KvasirJinjaValue key)
 {
-  return key.kind != KVASIR_JINJA_LIST && key.kind != KVASIR_JINJA_DICT &&
-         key.kind != KVASIR_JINJA_VIEW;
+  if (key.kind != KVASIR_JINJA_TUPLE)
+    return key.kind != KVASIR_JINJA_LIST && key.kind != KVASIR_JINJA_DICT &&
+           key.kind != KVASIR_JINJA_VIEW;
+  if (!kvasir_jinja_heap_enter (heap))
+    return FALSE;
+  gboolean ok = TRUE;
+  for (guint i = 0; ok && i < key.list->n; i++)
+    ok = kvasir_jinja_heap_step (heap, 1) && can_be_key (heap, key.list->items[i]);
+  kvasir_jinja_heap_leave (heap);
+  return ok;
 }
 
 gboolean
@@ -101,7 +110,7 @@ kvasir_jinja_get_item (KvasirJinjaHeap *heap,
   if (object.kind != KVASIR_JINJA_DICT && kvasir_jinja_is_integral (key) &&
       get_index (heap, object, kvasir_jinja_as_int (key), out))
     return heap->failure == NULL;
-  if (can_be_key (key) && get_member (heap, object, key, out))
+  if (can_be_key (heap, key) && get_member (heap, object, key, out))
     return TRUE;
   if (key.kind == KVASIR_JINJA_TEXT && get_method (heap, object, key.text, out))
     return TRUE;
@@ -112,6 +121,7 @@ kvasir_jinja_get_item (KvasirJinjaHeap *heap,
 typedef struct
 {
   gint64 start;
+  gint64 stop;
   gint64 step;
   gint64 n;
 } Slice;
@@ -139,7 +149,7 @@ resolve_slice (const KvasirJinjaValue bounds[3], gint64 step, gint64 length)
     n = (stop - start - 1) / step + 1;
   if (step < 0 && stop < start)
     n = (start - stop - 1) / (step == G_MININT64 ? G_MAXINT64 : -step) + 1;
-  return (Slice){ start, step, n };
+  return (Slice){ start, stop, step, n };
 }
 
 static gboolean
@@ -186,7 +196,9 @@ slice_range (KvasirJinjaHeap *heap,
 {
   KvasirJinjaRange *part = kvasir_jinja_heap_alloc (heap, sizeof *part);
   part->start = range->start + slice.start * range->step;
-  part->step = slice.n > 1 ? range->step * slice.step : 1;
+  part->stop = range->start + slice.stop * range->step;
+  part->step = range->step * slice.step;
+
   part->n = slice.n;
   *out = (KvasirJinjaValue){ .kind = KVASIR_JINJA_RANGE, .range = part };
   return TRUE;
@@ -209,8 +221,13 @@ kvasir_jinja_get_slice (KvasirJinjaHeap *heap,
   gsize length;
   gboolean sliceable = object.kind == KVASIR_JINJA_TEXT || object.kind == KVASIR_JINJA_LIST ||
                        object.kind == KVASIR_JINJA_TUPLE || object.kind == KVASIR_JINJA_RANGE;
-  if (!sliceable || !is_bound (bounds[0]) || !is_bound (bounds[1]) || !is_bound (bounds[2]))
-    return give_undefined (heap, object, kvasir_jinja_none (), out);
+  if (!sliceable)
+    return kvasir_jinja_heap_fail (heap, "'%s' object cannot be sliced",
+                                   kvasir_jinja_type_name (object));
+  for (guint i = 0; i < 3; i++)
+    if (!is_bound (bounds[i]))
+      return kvasir_jinja_heap_fail (heap, "a slice needs integers, found '%s'",
+                                     kvasir_jinja_type_name (bounds[i]));
   kvasir_jinja_length (object, &length);
   gint64 step = bounds[2].kind == KVASIR_JINJA_NONE ? 1 : kvasir_jinja_as_int (bounds[2]);
   if (step == 0)

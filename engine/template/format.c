@@ -174,7 +174,10 @@ kvasir_jinja_format_percent (KvasirJinjaHeap *heap,
   while (copy_until (&self, "%"))
     if (!kvasir_jinja_heap_step (heap, 1) || !percent_field (&self))
       return FALSE;
-  gboolean may_be_unused = values.kind == KVASIR_JINJA_DICT || values.kind == KVASIR_JINJA_LIST;
+  /* What Python takes for a mapping (anything that can be indexed) need not be used. */
+  gboolean may_be_unused = values.kind == KVASIR_JINJA_DICT || values.kind == KVASIR_JINJA_LIST ||
+                           values.kind == KVASIR_JINJA_RANGE ||
+                           values.kind == KVASIR_JINJA_UNDEFINED;
   guint n = values.kind == KVASIR_JINJA_TUPLE ? values.list->n : may_be_unused ? 0 : 1;
   if (self.next < n)
     return kvasir_jinja_heap_fail (heap, "not all values are used by the format");

@@ -59,7 +59,7 @@ function_range (KvasirJinjaCall *call, KvasirJinjaValue *out)
   guint64 n = empty ? 0 : (distance - 1) / stride + 1;
   if (n > MAX_RANGE)
     return kvasir_jinja_heap_fail (call->heap, "range: more than %d numbers", MAX_RANGE);
-  *range = (KvasirJinjaRange){ start, step, (gint64) n };
+  *range = (KvasirJinjaRange){ start, stop, step, (gint64) n };
   *out = (KvasirJinjaValue){ .kind = KVASIR_JINJA_RANGE, .range = range };
   return TRUE;
 }

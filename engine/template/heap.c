@@ -90,6 +90,9 @@ kvasir_jinja_heap_step (KvasirJinjaHeap *self, guint64 n)
 gboolean
 kvasir_jinja_heap_scan (KvasirJinjaHeap *self, gsize n_bytes)
 {
+  /* What is left over counts next time, or many small scans would cost nothing. */
+  n_bytes += self->scan_rest;
+  self->scan_rest = n_bytes % BYTES_PER_STEP;
   return kvasir_jinja_heap_step (self, n_bytes / BYTES_PER_STEP);
 }
 

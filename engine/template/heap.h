@@ -28,6 +28,7 @@ typedef struct
   gsize used; /* bytes handed out */
   KvasirJinjaLimits limits;
   guint64 steps;
+  gsize scan_rest; /* bytes looked at that make no whole step yet */
   guint depth;
   char *failure; /* (owned) (nullable): the first error, without its place */
 } KvasirJinjaHeap;

@@ -181,6 +181,7 @@ append_escape (KvasirJinjaBuilder *out, const char *text, gboolean *ok)
   if (*text == '\n')
     return 1;
   guint n = read_numbered (text, &code, ok);
+  *ok = *ok && *text != 'N'; /* characters by name */
   if (n > 0 && *ok)
     kvasir_jinja_builder_append_char (out, code, KVASIR_JINJA_ORIGIN_TEMPLATE);
   if (n == 0)

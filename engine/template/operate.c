@@ -158,8 +158,11 @@ repeat_text (KvasirJinjaHeap *heap, KvasirJinjaText *text, gint64 n, KvasirJinja
       (!g_size_checked_mul (&bytes, text->len, (gsize) n) || bytes > heap->limits.max_text_bytes))
     return kvasir_jinja_heap_fail (heap, "a text longer than %" G_GSIZE_FORMAT " bytes",
                                    heap->limits.max_text_bytes);
-  for (gint64 i = 0; bytes > 0 && i < n && heap->failure == NULL; i++)
-    if (kvasir_jinja_heap_step (heap, 1))
+  const char *byte = kvasir_jinja_text_bytes (heap, text);
+  if (text->len == 1 && n > 0)
+    kvasir_jinja_builder_repeat (&builder, *byte, (gsize) n, text->origin);
+  else
+    for (gint64 i = 0; bytes > 0 && i < n && kvasir_jinja_heap_step (heap, 1); i++)
       kvasir_jinja_builder_append_text (&builder, text);
   KvasirJinjaText *repeated = kvasir_jinja_builder_finish (&builder);
   *out = kvasir_jinja_text (repeated);

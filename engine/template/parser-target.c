@@ -49,10 +49,7 @@ parse_targets (KvasirJinjaParser *self, gboolean with_namespace)
   if (first == NULL || self->token.type != KVASIR_JINJA_TOKEN_COMMA)
     return first;
   gboolean ok = kvasir_jinja_parser_add (self, &tuple->items, first);
-  while (
-      ok && kvasir_jinja_parser_skip (self, KVASIR_JINJA_TOKEN_COMMA) &&
-      (self->token.type == KVASIR_JINJA_TOKEN_LPAREN ||
-       (self->token.type == KVASIR_JINJA_TOKEN_NAME && !kvasir_jinja_parser_is_name (self, "in"))))
+  while (ok && kvasir_jinja_parser_skip (self, KVASIR_JINJA_TOKEN_COMMA))
     ok = kvasir_jinja_parser_add (self, &tuple->items, parse_one (self, with_namespace));
   return ok && self->heap->failure == NULL ? tuple : NULL;
 }

@@ -111,7 +111,7 @@ append_range_repr (KvasirJinjaBuilder *out, const KvasirJinjaRange *range)
 {
   char text[96];
   int n = g_snprintf (text, sizeof text, "range(%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT,
-                      range->start, range->start + range->n * range->step);
+                      range->start, range->stop);
   if (range->step != 1)
     n += g_snprintf (text + n, sizeof text - (gsize) n, ", %" G_GINT64_FORMAT, range->step);
   kvasir_jinja_builder_append_static (out, text);

@@ -175,8 +175,11 @@ test_sameas (KvasirJinjaCall *call, KvasirJinjaValue *out)
   KvasirJinjaValue other = call->arg[0];
   if (call->self.kind != other.kind)
     return give (out, FALSE);
+  if (other.kind == KVASIR_JINJA_UNDEFINED)
+    return give (out, call->self.undefined == other.undefined);
   if (is_shared (other.kind))
     return give (out, call->self.list == other.list);
+
   return give (out, kvasir_jinja_equal (call->heap, call->self, other));
 }
 

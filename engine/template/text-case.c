@@ -105,19 +105,24 @@ kvasir_jinja_text_title (KvasirJinjaHeap *heap, KvasirJinjaText *text)
   return kvasir_jinja_builder_finish (&self.out);
 }
 
+/* Jinja lowers what follows a word's first character as a text of its own, so a sigma right behind
+ * it is not final. */
 KvasirJinjaText *
 kvasir_jinja_text_title_words (KvasirJinjaHeap *heap, KvasirJinjaText *text)
 {
   Mapper self;
   mapper_init (&self, heap, text);
-  gboolean in_word = FALSE;
+  gsize in_word = 0;
   for (gsize at = 0; at < text->len && heap->failure == NULL;)
     {
       gunichar c = g_utf8_get_char (self.bytes + at);
       gboolean between =
           kvasir_jinja_is_space (c) || (c < 0x80 && c != 0 && strchr ("-({[<", (int) c) != NULL);
-      at = in_word ? lower_char (&self, at) : map_char (&self, at, kvasir_jinja_to_upper);
-      in_word = !between;
+      if (in_word > 1)
+        at = lower_char (&self, at);
+      else
+        at = map_char (&self, at, in_word == 1 ? kvasir_jinja_to_lower : kvasir_jinja_to_upper);
+      in_word = between ? 0 : in_word + 1;
     }
   return kvasir_jinja_builder_finish (&self.out);
 }

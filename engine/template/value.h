@@ -39,6 +39,8 @@ typedef struct _KvasirJinjaCallable KvasirJinjaCallable;
 typedef struct
 {
   gint64 start;
+  gint64 stop; /* as given; only printed */
+
   gint64 step;
   gint64 n;
 } KvasirJinjaRange;
