@@ -195,7 +195,7 @@ resolve_escapes (KvasirJinjaLexer *self, KvasirJinjaToken *token, guint start, g
   KvasirJinjaBuilder out;
   kvasir_jinja_builder_init (&out, self->heap);
   gboolean ok = TRUE;
-  while (start < end && ok)
+  while (start < end)
     {
       const char *from = self->source + start;
       const char *backslash = memchr (from, '\\', end - start);
@@ -203,13 +203,13 @@ resolve_escapes (KvasirJinjaLexer *self, KvasirJinjaToken *token, guint start, g
       kvasir_jinja_builder_append (&out, from, n, KVASIR_JINJA_ORIGIN_TEMPLATE);
       start += n;
       /* The source goes on behind the string (at least its quote), so this reads within it. */
-      if (backslash != NULL)
-        start += 1 + append_escape (&out, backslash + 1, &ok);
+      guint used = backslash != NULL ? 1 + append_escape (&out, backslash + 1, &ok) : 0;
+      if (!ok)
+        return kvasir_jinja_lexer_fail (self, start, "an escape that names no character");
+      start += used;
     }
   token->text = kvasir_jinja_builder_finish (&out);
-  if (token->text == NULL || !ok)
-    return kvasir_jinja_lexer_fail (self, start, "an escape that names no character");
-  return TRUE;
+  return token->text != NULL;
 }
 
 static gboolean
