@@ -50,8 +50,8 @@ struct _KvasirWorker
   /* protected by mu */
   GQueue commands; /* of KvasirCommand (owned) */
   guint64 last_id;
-  guint64 stop_id;    /* what was asked for up to this one is to stop */
-  guint64 running_id; /* load or request that can be stopped, 0: none */
+  guint64 stop_id;  /* what was asked for up to this one is to stop */
+  gboolean running; /* a load or a request that can be stopped */
   gboolean quit;
 
   gint abort_flag; /* atomic; set with mu held, so that it only hits what runs */

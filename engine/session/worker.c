@@ -25,7 +25,7 @@ void
 kvasir_worker_enter (KvasirWorker *self, guint64 id)
 {
   pthread_mutex_lock (&self->mu);
-  self->running_id = id;
+  self->running = TRUE;
   g_atomic_int_set (&self->abort_flag, self->quit || id <= self->stop_id);
   pthread_mutex_unlock (&self->mu);
 }
@@ -34,7 +34,7 @@ void
 kvasir_worker_leave (KvasirWorker *self)
 {
   pthread_mutex_lock (&self->mu);
-  self->running_id = 0;
+  self->running = FALSE;
   g_atomic_int_set (&self->abort_flag, 0);
   pthread_mutex_unlock (&self->mu);
 }
@@ -132,12 +132,12 @@ kvasir_worker_free (KvasirWorker *self)
   g_free (self);
 }
 
-/* Called with the lock held. */
+/* Called with the lock held. Ids rise, so what runs was asked for before. */
 static void
 stop_up_to (KvasirWorker *self, guint64 id)
 {
   self->stop_id = id;
-  if (self->running_id != 0 && self->running_id <= id)
+  if (self->running)
     g_atomic_int_set (&self->abort_flag, 1);
 }
 

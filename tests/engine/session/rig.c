@@ -1,5 +1,6 @@
 #include "rig.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
@@ -36,6 +37,27 @@ char *
 rig_get_model_path (void)
 {
   return g_build_filename (g_getenv ("KVASIR_TEST_DATA"), "models", "tiny-llama-tied.gguf", NULL);
+}
+
+char *
+rig_write_changed (const char *from, const char *to, gsize len)
+{
+  GError *error = NULL;
+  g_autofree char *source = rig_get_model_path ();
+  g_autofree char *bytes = NULL;
+  char *path = NULL;
+  gsize n_bytes;
+  g_file_get_contents (source, &bytes, &n_bytes, &error);
+  g_assert_no_error (error);
+  char *place = from != NULL ? memmem (bytes, n_bytes, from, len) : bytes + n_bytes - len;
+  g_assert_nonnull (place);
+  memcpy (place, to, len);
+  gint fd = g_file_open_tmp ("kvasir-XXXXXX.gguf", &path, &error);
+  g_assert_no_error (error);
+  g_close (fd, NULL);
+  g_file_set_contents (path, bytes, (gssize) n_bytes, &error);
+  g_assert_no_error (error);
+  return path;
 }
 
 Rig *

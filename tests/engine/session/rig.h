@@ -32,6 +32,9 @@ typedef struct
 } Answer;
 
 char *rig_get_model_path (void);
+/* A copy of the model's file in which @from is written over by @to, both of @len bytes; where @from
+ * is NULL, the file's last @len bytes are. Remove it after use. */
+char *rig_write_changed (const char *from, const char *to, gsize len);
 Rig *rig_new (const RigParams *params);
 Rig *rig_new_for (const char *path, const RigParams *params);
 void rig_free (Rig *self);

@@ -1,4 +1,5 @@
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "engine/error.h"
 #include "rig.h"
@@ -198,6 +199,42 @@ test_parts_inside_answer (void)
   g_string_free (other.text, TRUE);
 }
 
+static void
+test_empty_branch (void)
+{
+  g_autoptr (Rig) rig = rig_new (&normal);
+  g_autoptr (Answer) first = run_first (rig, 6);
+  g_autoptr (Answer) second = rig_run (rig, new_again (21, 3), 1);
+  g_test_summary ("A branch that was stopped before its first token is taken by the next answer");
+  g_assert_cmpuint (second->tokens->len, ==, 0);
+  g_assert_cmpint (second->end.seq, !=, first->end.seq);
+  g_autoptr (Answer) third = rig_run (rig, new_again (31, 4), 0);
+  g_assert_cmpint (third->end.seq, ==, second->end.seq);
+}
+
+/* ---- sampling */
+
+static void
+test_penalties (void)
+{
+  g_autoptr (Rig) rig = rig_new (&normal);
+  KvasirRequest *request = rig_new_request (1, 11, 30);
+  rig_add_user (request, 10, "Hello there, what is a cell?");
+  request->sampling.presence_penalty = 1000.0f;
+  request->sampling.penalty_last_n = 1000;
+  g_autoptr (GArray) seen = rig_dup_prompt (rig, request);
+  g_autoptr (Answer) answer = rig_run (rig, request, 0);
+  g_test_summary ("Neither the prompt's tokens nor the answer's own come again");
+  g_assert_cmpuint (answer->tokens->len, >, 5);
+  for (guint i = 0; i < answer->tokens->len; i++)
+    {
+      gint32 id = g_array_index (answer->tokens, gint32, i);
+      for (guint k = 0; k < seen->len; k++)
+        g_assert_cmpint (g_array_index (seen, gint32, k), !=, id);
+      g_array_append_val (seen, id);
+    }
+}
+
 /* ---- stopping */
 
 static const char long_text[] =
@@ -348,7 +385,7 @@ test_window_fills (void)
   g_autoptr (Rig) rig = rig_new (&small);
   g_test_summary ("The tiny model's greedy answer to this text runs on to the end of the window");
   g_autoptr (Answer) other = rig_run (rig, new_sized (9, 20, 2), 0);
-  KvasirRequest *request = new_sized (1, 60, 0);
+  KvasirRequest *request = new_sized (1, 20, 0);
   g_autoptr (GArray) prompt = rig_dup_prompt (rig, request);
   g_autoptr (Answer) answer = rig_run (rig, request, 0);
   g_assert_cmpint (answer->end.kind, ==, KVASIR_NOTICE_DONE);
@@ -436,6 +473,22 @@ test_seq_ops (void)
 }
 
 static void
+test_no_numbers (void)
+{
+  char nan[256];
+  memset (nan, 0xff, sizeof nan);
+  g_autofree char *path = rig_write_changed (NULL, nan, sizeof nan);
+  g_autoptr (Rig) rig = rig_new_for (path, &normal);
+  g_test_summary ("A weight that is no number spoils all logits; what was read leaves the cells");
+  g_autoptr (Answer) answer = run_first (rig, 6);
+  g_assert_cmpint (answer->end.kind, ==, KVASIR_NOTICE_FAILED);
+  g_assert_cmpint (answer->error_code, ==, KVASIR_ENGINE_ERROR_COMPUTE);
+  g_assert_cmpuint (rig_count_events (rig, KVASIR_EVENT_ERROR), ==, 1);
+  g_assert_cmpuint (kvasir_memory_get_used (rig->memory, 0, 0), ==, 0);
+  g_remove (path);
+}
+
+static void
 test_save_and_load (void)
 {
   GError *error = NULL;
@@ -485,6 +538,8 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/switching-back-reuses-all", test_switch_back);
   g_test_add_func ("/engine/session/replacing-rewinds", test_replace);
   g_test_add_func ("/engine/session/parting-inside-an-answer-forks", test_parts_inside_answer);
+  g_test_add_func ("/engine/session/empty-branch-is-used-again", test_empty_branch);
+  g_test_add_func ("/engine/session/penalties-see-prompt-and-answer", test_penalties);
   g_test_add_func ("/engine/session/stop-while-reading", test_stop_reading);
   g_test_add_func ("/engine/session/stop-while-writing", test_stop_writing);
   g_test_add_func ("/engine/session/no-room-changes-nothing", test_no_room);
@@ -494,6 +549,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/count-equals-what-is-read", test_count);
   g_test_add_func ("/engine/session/drop-and-clear", test_drop_and_clear);
   g_test_add_func ("/engine/session/sequence-operations", test_seq_ops);
+  g_test_add_func ("/engine/session/numbers-that-are-none", test_no_numbers);
   g_test_add_func ("/engine/session/save-and-load", test_save_and_load);
   return g_test_run ();
 }

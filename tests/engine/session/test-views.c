@@ -109,6 +109,26 @@ check_seq (Rig *rig, const KvasirCellsShot *cells, const KvasirSeqShot *seq)
   g_assert_cmpuint (seq->n_cells, ==, n_cells);
   g_assert_cmpuint (seq->n_own, ==, n_own);
   g_assert_cmpint (seq->pos_max - seq->pos_min + 1, ==, (gint) n_cells);
+  g_assert_null (kvasir_cells_shot_find_message (cells, seq->seq, seq->pos_max + 1));
+}
+
+/* Neighbours in cells and positions, but not in what is pending. */
+static void
+test_shifts (void)
+{
+  g_autoptr (Rig) rig = rig_new (&normal);
+  g_autoptr (Answer) a = rig_run (rig, new_request (11, FALSE), 0);
+  KvasirSeqOp up = { KVASIR_SEQ_OP_ADD, a->end.seq, -1, 12, -1, 2 };
+  KvasirSeqOp down = { KVASIR_SEQ_OP_ADD, a->end.seq, -1, 14, -1, -2 };
+  kvasir_session_seq_op (rig->session, &up, NULL);
+  g_assert_true (kvasir_context_update (kvasir_session_get_context (rig->session)));
+  kvasir_session_seq_op (rig->session, &down, NULL);
+  const KvasirSnapshot *shot = snap (rig, KVASIR_VIEW_CELLS);
+  const KvasirCacheShot *cache = &shot->cells->caches[0];
+  g_assert_cmpuint (cache->n_spans, ==, 2);
+  for (guint i = 0; i < cache->size; i++)
+    check_cell (rig, cache, i);
+  kvasir_snapshot_unref (shot);
 }
 
 static void
@@ -245,6 +265,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/engine/session/views/spans-tell-every-cell", test_cells);
+  g_test_add_func ("/engine/session/views/pending-shifts-part-spans", test_shifts);
   g_test_add_func ("/engine/session/views/sequences-and-messages", test_seqs);
   g_test_add_func ("/engine/session/views/mask-is-the-rule", test_mask);
   g_test_add_func ("/engine/session/views/mask-shown-late", test_mask_shown_late);

@@ -1,4 +1,5 @@
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "desk.h"
 #include "engine/error.h"
@@ -57,6 +58,8 @@ test_too_large (void)
   guint64 load = desk_load (desk, 1u << 26);
   const KvasirNotice *failed = desk_wait (desk, KVASIR_NOTICE_FAILED, load);
   g_assert_error (failed->error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY);
+  /* Found by the plan, before anything was taken. */
+  g_assert_nonnull (strstr (failed->error->message, "are free"));
 }
 
 static void
@@ -118,6 +121,7 @@ test_stop_hits_what_was_before (void)
       end = desk_wait_end (desk, queued);
       g_assert_cmpint (end->reason, ==, KVASIR_DONE_STOPPED);
       g_assert_cmpuint (end->n_generated, ==, 0);
+      g_assert_cmpuint (end->n_total, ==, 0);
     }
 }
 
