@@ -2,25 +2,14 @@
 #include "app/cli/scenario.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "engine/error.h"
 #include "engine/vocab/utf8.h"
 
-/* What `save` kept. */
-typedef struct
-{
-  GByteArray *bytes;
-  gboolean whole;
-  gboolean partial;
-} Saved;
-
 static void
-free_saved (gpointer data)
+free_saved (gpointer bytes)
 {
-  Saved *saved = data;
-  g_byte_array_unref (saved->bytes);
-  g_free (saved);
+  g_byte_array_unref (bytes);
 }
 
 /* A batch as the context wants it: every token with its own list of sequences. */
@@ -178,37 +167,29 @@ play_score (KvasirPlayer *self, const KvasirScenarioOp *op)
 static json_t *
 play_save (KvasirPlayer *self, const KvasirScenarioOp *op, char **message)
 {
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
   g_autoptr (GError) error = NULL;
-  Saved *saved;
 
   kvasir_context_update (self->context);
-  saved = g_new0 (Saved, 1);
-  saved->bytes = g_byte_array_new ();
-  saved->whole = op->seq < 0;
-  saved->partial = op->partial;
-  if (!kvasir_memory_state_write (self->memory, op->seq, op->partial, saved->bytes, &error))
+  if (!kvasir_memory_state_write (self->memory, op->seq, op->partial, bytes, &error))
     {
-      free_saved (saved);
       *message = g_strdup (error->message);
       return json_null ();
     }
-  g_hash_table_replace (self->saved, g_strdup (op->text), saved);
-  return json_integer (saved->bytes->len);
+  g_hash_table_replace (self->saved, g_strdup (op->text), g_byte_array_ref (bytes));
+  return json_integer (bytes->len);
 }
 
 static gboolean
 play_load (KvasirPlayer *self, const KvasirScenarioOp *op, json_t **ret, GError **error)
 {
-  const Saved *saved = g_hash_table_lookup (self->saved, op->text);
-  gboolean fits, ok;
+  const GByteArray *bytes = g_hash_table_lookup (self->saved, op->text);
 
-  if (saved == NULL)
+  if (bytes == NULL)
     return kvasir_scenario_fail (self->scenario, op->line, "from", error,
                                  "a name that was saved before expected, \"%s\" found", op->text);
-  fits = saved->whole == (op->seq < 0) && saved->partial == op->partial;
-  ok = fits && kvasir_memory_state_read (self->memory, op->seq, op->partial, saved->bytes->data,
-                                         saved->bytes->len, NULL);
-  *ret = json_boolean (ok);
+  *ret = json_boolean (
+      kvasir_memory_state_read (self->memory, op->seq, op->partial, bytes->data, bytes->len, NULL));
   return TRUE;
 }
 

@@ -105,7 +105,7 @@ typedef struct
   KvasirModel *model;
   KvasirContext *context; /* NULL with vocab_only */
   KvasirMemory *memory;
-  GHashTable *saved; /* name -> KvasirSaved */
+  GHashTable *saved; /* (owned) name -> GByteArray, what save wrote */
   gint32 *best;      /* [n_seq_max], best id of the last requested row, -1: none */
   KvasirReport report;
 } KvasirPlayer;

@@ -14,20 +14,20 @@ static const KvasirBufferType buffer_type = {
   .get_alloc_bytes = get_alloc_bytes,
 };
 
-/* A chain of layers with a residual, as models have them, the last of them in the head. */
+/* A chain of layers with a residual, as models have them, the last two of them in the head. */
 static KvasirGraph *
 make_layers (guint n_layers)
 {
   KvasirGraph *g = kvasir_graph_new ();
   KvasirTensor *x = kvasir_graph_input (g, "x", KVASIR_TYPE_F32, 24, 5, KVASIR_DYN_TOKENS);
-  KvasirTensor *ids = kvasir_graph_input (g, "ids", KVASIR_TYPE_I32, 2, 0, KVASIR_DYN_OUTPUTS);
+  KvasirTensor *ids = kvasir_graph_input (g, "ids", KVASIR_TYPE_I32, 5, 0, KVASIR_DYN_OUTPUTS);
   KvasirTensor *wide = kvasir_graph_input (g, "w", KVASIR_TYPE_F32, 24, 100, KVASIR_DYN_NONE);
   KvasirTensor *narrow = kvasir_graph_input (g, "v", KVASIR_TYPE_F32, 100, 24, KVASIR_DYN_NONE);
 
   for (guint i = 0; i < n_layers; i++)
     {
       KvasirTensor *y;
-      if (i == n_layers - 1)
+      if (i == n_layers - 2)
         {
           kvasir_graph_begin_head (g);
           x = kvasir_graph_get_rows (g, "rows", x, ids);
