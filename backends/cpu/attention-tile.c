@@ -5,38 +5,51 @@
 #include <math.h>
 #include <string.h>
 
-/* Elements of one head in 64 rows of a cache; @next is the cell of the tile that will be wanted
- * after this one, or -1. */
+/* Elements of one head in 64 rows of a cache. */
 typedef struct
 {
   const KvasirTensor *cache;
-  int64_t cell, next;
+  int64_t cell; /* -1: no slice */
   int64_t first, n;
 } Slice;
 
-/* Expands a slice into rows of @row_width; returns where its first element is. Quantised blocks may
- * begin before and end behind it. The same slice of the next tile is fetched meanwhile, as far as
- * the second cache: the first one holds the tile at work. */
-static const float *
-expand_slice (const KvasirOpRun *run, const Slice *slice, float *rows, int64_t row_width)
+/* The bytes of a slice's first row, whole blocks. */
+static const uint8_t *
+get_slice_bytes (const Slice *slice, size_t *n_bytes)
 {
   const KvasirTensor *cache = slice->cache;
   int64_t block = kvasir_type_get_block_len ((int) cache->type);
   int64_t begin = slice->first / block * block;
-  int64_t n = (slice->first + slice->n + block - 1) / block * block - begin;
-  size_t n_bytes = kvasir_type_get_row_bytes ((int) cache->type, n);
-  KvasirRowToFloat to_float = run->kernels->to_float[cache->type];
-  const uint8_t *data =
-      (uint8_t *) cache->data + kvasir_type_get_row_bytes ((int) cache->type, begin);
+  int64_t end = (slice->first + slice->n + block - 1) / block * block;
 
-  for (int64_t i = 0; i < KVASIR_TILE; i++)
+  *n_bytes = kvasir_type_get_row_bytes ((int) cache->type, end - begin);
+  return (const uint8_t *) cache->data + (size_t) slice->cell * cache->nb[1] +
+         kvasir_type_get_row_bytes ((int) cache->type, begin);
+}
+
+/* Expands a slice into rows of @row_width; returns where its first element is. The slice that is
+ * wanted next is fetched meanwhile, as far as the second cache: the first one holds the tile at
+ * work. */
+static const float *
+expand_slice (
+    const KvasirOpRun *run, const Slice *slice, const Slice *next, float *rows, int64_t row_width)
+{
+  const KvasirTensor *cache = slice->cache;
+  int64_t block = kvasir_type_get_block_len ((int) cache->type);
+  KvasirRowToFloat to_float = run->kernels->to_float[cache->type];
+  size_t n_bytes, n_fetch = 0;
+  const uint8_t *data = get_slice_bytes (slice, &n_bytes), *fetch = data;
+  int64_t n = (int64_t) (n_bytes / kvasir_type_get_block_bytes ((int) cache->type)) * block;
+
+  if (next->cell >= 0)
+    fetch = get_slice_bytes (next, &n_fetch);
+  for (size_t i = 0; i < KVASIR_TILE; i++)
     {
-      if (slice->next >= 0)
-        for (size_t at = 0; at < n_bytes; at += 64)
-          __builtin_prefetch (data + (size_t) (slice->next + i) * cache->nb[1] + at, 0, 2);
-      to_float (data + (size_t) (slice->cell + i) * cache->nb[1], rows + i * row_width, n);
+      for (size_t at = 0; at < n_fetch; at += 64)
+        __builtin_prefetch (fetch + i * next->cache->nb[1] + at, 0, 2);
+      to_float (data + i * cache->nb[1], rows + (int64_t) i * row_width, n);
     }
-  return rows + (slice->first - begin);
+  return rows + slice->first % block;
 }
 
 /* ALiBi's slope of query head @head. */
@@ -113,30 +126,33 @@ is_read_in_place (const KvasirOpRun *run, const Slice *slice, int64_t n_rows)
 }
 
 static KvasirTileProduct
-get_tile_product (const Slice *slice, int64_t n_rows)
+get_tile_product (const Slice *slice, const Slice *next, int64_t n_rows)
 {
-  const KvasirTensor *cache = slice->cache;
-  const uint8_t *data =
-      (uint8_t *) cache->data + kvasir_type_get_row_bytes ((int) cache->type, slice->first);
-
-  return (KvasirTileProduct){
-    .type = cache->type,
-    .rows = data + (size_t) slice->cell * cache->nb[1],
-    .next = slice->next >= 0 ? data + (size_t) slice->next * cache->nb[1] : NULL,
-    .stride = cache->nb[1],
+  size_t n_bytes;
+  KvasirTileProduct product = {
+    .type = slice->cache->type,
+    .rows = get_slice_bytes (slice, &n_bytes),
+    .stride = slice->cache->nb[1],
     .width = (int) slice->n,
     .n = (int) n_rows,
   };
+
+  if (next->cell >= 0)
+    {
+      product.next = get_slice_bytes (next, &product.next_bytes);
+      product.next_stride = next->cache->nb[1];
+    }
+  return product;
 }
 
 static void
 score_tile (const KvasirOpRun *run,
             const KvasirAttentionTile *tile,
             const Slice *keys,
+            const Slice *next,
             const KvasirAttentionScratch *scratch)
 {
   size_t width = (size_t) scratch->row_width;
-  KvasirTileProduct in_place = get_tile_product (keys, tile->n_rows);
   KvasirDense expanded = { .n_rows = (int) tile->n_rows,
                            .n_cols = KVASIR_TILE,
                            .depth = (int) keys->n,
@@ -149,12 +165,13 @@ score_tile (const KvasirOpRun *run,
 
   if (is_read_in_place (run, keys, tile->n_rows))
     {
+      KvasirTileProduct in_place = get_tile_product (keys, next, tile->n_rows);
       in_place.in = tile->query;
       in_place.out = scratch->scores;
       run->kernels->score (&in_place);
       return;
     }
-  const float *rows = expand_slice (run, keys, scratch->rows, scratch->row_width);
+  const float *rows = expand_slice (run, keys, next, scratch->rows, scratch->row_width);
   run->kernels->transpose (rows, width, KVASIR_TILE, (int) keys->n, scratch->keys);
   run->kernels->dense (&expanded);
 }
@@ -163,9 +180,9 @@ static void
 mix_tile (const KvasirOpRun *run,
           const KvasirAttentionTile *tile,
           const Slice *values,
+          const Slice *next,
           const KvasirAttentionScratch *scratch)
 {
-  KvasirTileProduct in_place = get_tile_product (values, tile->n_rows);
   KvasirDense expanded = { .n_rows = (int) tile->n_rows,
                            .n_cols = (int) values->n,
                            .depth = KVASIR_TILE,
@@ -178,12 +195,13 @@ mix_tile (const KvasirOpRun *run,
 
   if (is_read_in_place (run, values, tile->n_rows))
     {
+      KvasirTileProduct in_place = get_tile_product (values, next, tile->n_rows);
       in_place.in = scratch->scores;
       in_place.out = tile->state.out;
       run->kernels->mix (&in_place);
       return;
     }
-  expanded.b = expand_slice (run, values, scratch->rows, scratch->row_width);
+  expanded.b = expand_slice (run, values, next, scratch->rows, scratch->row_width);
   run->kernels->dense (&expanded);
 }
 
@@ -196,10 +214,11 @@ kvasir_attention_add_tile (const KvasirTensor *node,
   const KvasirAttentionParams *p = &node->params.attention;
   const KvasirAttentionPart *part = &tile->part;
   int64_t dk = p->head_dim_k, dv = p->head_dim_v;
-  Slice keys = { node->src[1], part->cell, part->next, tile->head * dk, dk };
-  Slice values = { node->src[2], part->cell, part->next, tile->head * dv, dv };
+  Slice keys = { node->src[1], part->cell, tile->head * dk, dk };
+  Slice values = { node->src[2], part->cell, tile->head * dv, dv };
+  Slice next = { node->src[1], tile->next_cell, tile->next_head * dk, dk };
 
-  score_tile (run, tile, &keys, scratch);
+  score_tile (run, tile, &keys, &values, scratch);
   update_softmax (node, run, part, tile->head, scratch->scores, &tile->state);
-  mix_tile (run, tile, &values, scratch);
+  mix_tile (run, tile, &values, &next, scratch);
 }

@@ -12,7 +12,6 @@ typedef struct
   int64_t head, head_end; /* key/value heads */
   int64_t token, token_end;
   int64_t cell, cell_end;
-  int64_t next; /* of a tile: the cell of the one after it, or -1 */
 } KvasirAttentionPart;
 
 /* The running softmax of the rows of a part: row ((head * n_tokens) + token) * group + g. */
@@ -38,8 +37,10 @@ typedef struct
  */
 typedef struct
 {
-  KvasirAttentionPart part;
+  KvasirAttentionPart part; /* the tile's cell and the tokens that see it */
   int64_t head;
+  /* The keys that will be wanted after this tile's values; next_cell -1: none. */
+  int64_t next_cell, next_head;
   int64_t n_rows;
   const float *query;
   KvasirAttentionState state;

@@ -88,7 +88,8 @@ typedef struct
   KvasirType type;     /* F32, F16 or BF16 */
   const uint8_t *rows; /* KVASIR_TILE rows of @width elements, a multiple of 16 */
   size_t stride;       /* bytes from row to row */
-  const uint8_t *next; /* the rows that will be wanted next, to be fetched, or NULL */
+  const uint8_t *next; /* as many rows that will be wanted next, to be fetched, or NULL */
+  size_t next_stride, next_bytes;
   int width;
   int n; /* queries or rows of weights, at most KVASIR_FEW_TOKENS */
   const float *in;

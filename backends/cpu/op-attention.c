@@ -157,12 +157,15 @@ attend (const KvasirTensor *node,
     {
       KvasirAttentionPart next = at;
       next.cell += KVASIR_TILE;
-      at.next = find_open_tile (node, part, &next) ? next.cell : -1;
+      int64_t next_cell = find_open_tile (node, part, &next) ? next.cell : -1;
       for (int64_t head = part->head; head < part->head_end; head++)
         {
+          bool is_last = head == part->head_end - 1;
           int64_t row = ((head - part->head) * n_tokens + at.token - part->token) * group;
           KvasirAttentionTile tile = { .part = at,
                                        .head = head,
+                                       .next_cell = is_last ? next_cell : at.cell,
+                                       .next_head = is_last ? part->head : head + 1,
                                        .n_rows = (at.token_end - at.token) * group,
                                        .query = scratch->query + row * p->head_dim_k,
                                        .state = { state->max + row, state->sum + row,

@@ -123,15 +123,21 @@ load_signed (const KvasirType type, const uint8_t *block)
   return _mm256_loadu_si256 ((const void *) (block + 2));
 }
 
+INLINE int
+load_dword (const uint8_t *p)
+{
+  int dword;
+  memcpy (&dword, p, sizeof dword);
+  return dword;
+}
+
 /* The first four bytes of up to four blocks, one per lane. */
 INLINE __m128i
 load_four_heads (const uint8_t *block, size_t size, int n)
 {
-  int heads[4] = { 0 };
-
-  for (int i = 0; i < 4 && i < n; i++)
-    memcpy (&heads[i], block + (size_t) i * size, sizeof heads[i]);
-  return _mm_setr_epi32 (heads[0], heads[1], heads[2], heads[3]);
+  return _mm_setr_epi32 (n > 0 ? load_dword (block) : 0, n > 1 ? load_dword (block + size) : 0,
+                         n > 2 ? load_dword (block + 2 * size) : 0,
+                         n > 3 ? load_dword (block + 3 * size) : 0);
 }
 
 INLINE float

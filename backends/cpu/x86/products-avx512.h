@@ -11,6 +11,17 @@
 #include "backends/cpu/x86/blocks-x86.h"
 #include "backends/cpu/x86/vec-kernels.h"
 
+/* Scales and minimums out of the first four bytes of sixteen blocks. */
+INLINE void
+split_heads (const KvasirType type, __m512i heads, __m512 *d, __m512 *m)
+{
+  *d = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (heads));
+  if (has_min (type))
+    *m = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (_mm512_srli_epi32 (heads, 16)));
+  else
+    *m = _mm512_mul_ps (*d, _mm512_set1_ps ((float) -get_offset (type)));
+}
+
 /* Scales and minimums of up to 16 blocks of a row, one per lane. Single loads: a gather takes
  * three times as long on some processors and thirty times on others. */
 INLINE void
@@ -30,11 +41,7 @@ load_scales (const KvasirType type, const uint8_t *block, const int n, __m512 *d
     }
   else
     heads = _mm512_zextsi128_si512 (_mm512_castsi512_si128 (heads));
-  *d = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (heads));
-  if (has_min (type))
-    *m = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (_mm512_srli_epi32 (heads, 16)));
-  else
-    *m = _mm512_mul_ps (*d, _mm512_set1_ps ((float) -get_offset (type)));
+  split_heads (type, heads, d, m);
 }
 
 /* 16 in the byte of each bit that is set. */
@@ -194,47 +201,108 @@ typedef struct
   float *m;       /* [n_blocks][32] */
 } Tile;
 
-/* Sixteen rows of eight dwords to eight vectors of sixteen rows. */
-INLINE void
-store_interleaved (const __m256i rows[16], uint8_t *out)
+/* Dword @offset / 4 of sixteen rows. */
+INLINE __m512i
+load_dwords (const uint8_t *const rows[16], size_t offset)
 {
-  for (int half = 0; half < 2; half++)
+  __m128i four[4];
+
+  for (int i = 0; i < 4; i++)
+    four[i] = _mm_setr_epi32 (
+        load_dword (rows[4 * i] + offset), load_dword (rows[4 * i + 1] + offset),
+        load_dword (rows[4 * i + 2] + offset), load_dword (rows[4 * i + 3] + offset));
+  __m256i low = _mm256_inserti128_si256 (_mm256_castsi128_si256 (four[0]), four[1], 1);
+  __m256i high = _mm256_inserti128_si256 (_mm256_castsi128_si256 (four[2]), four[3], 1);
+  return _mm512_inserti64x4 (_mm512_castsi256_si512 (low), high, 1);
+}
+
+/* Sixteen bytes of sixteen rows as four vectors: vector j has dword j of all rows in order. */
+INLINE void
+load_interleaved (const uint8_t *const rows[16], size_t offset, __m512i out[4])
+{
+  __m512i r[4];
+
+  /* Quarter q of r[i] is row 4 q + i, so that 4x4 blocks inside the quarters give the dwords. */
+  for (int i = 0; i < 4; i++)
     {
-      __m512i r[4];
-      /* Quarter q of r[i] is row 4 q + i, so that 4x4 blocks inside the quarters give dwords of
-       * all rows in order. */
-      for (int i = 0; i < 4; i++)
+      r[i] = _mm512_castsi128_si512 (_mm_loadu_si128 ((const void *) (rows[i] + offset)));
+      for (int q = 1; q < 4; q++)
+        r[i] = _mm512_mask_broadcast_i32x4 (
+            r[i], (__mmask16) (0xf << (4 * q)),
+            _mm_loadu_si128 ((const void *) (rows[4 * q + i] + offset)));
+    }
+  __m512i a = _mm512_unpacklo_epi32 (r[0], r[1]), b = _mm512_unpackhi_epi32 (r[0], r[1]);
+  __m512i c = _mm512_unpacklo_epi32 (r[2], r[3]), d = _mm512_unpackhi_epi32 (r[2], r[3]);
+  out[0] = _mm512_unpacklo_epi64 (a, c);
+  out[1] = _mm512_unpackhi_epi64 (a, c);
+  out[2] = _mm512_unpacklo_epi64 (b, d);
+  out[3] = _mm512_unpackhi_epi64 (b, d);
+}
+
+/* Bits [4 j, 4 j + 4) of every dword, each as 16 or 0 in a byte of its own. The product puts copies
+ * of the four bits 7 apart, so that bit k of copy k is the lowest one of byte k. */
+INLINE __m512i
+get_fifth_bits (__m512i qh, int j)
+{
+  __m512i bits =
+      _mm512_and_si512 (_mm512_srl_epi32 (qh, _mm_cvtsi32_si128 (4 * j)), _mm512_set1_epi32 (15));
+  __m512i copies = _mm512_mullo_epi32 (bits, _mm512_set1_epi32 (0x00204081));
+
+  return _mm512_slli_epi32 (_mm512_and_si512 (copies, _mm512_set1_epi32 (0x01010101)), 4);
+}
+
+/* The low nibbles are the first half of a block, the high ones the second. */
+INLINE void
+unpack_nibbles (const KvasirType type, const uint8_t *const rows[16], uint8_t *bytes)
+{
+  const bool has_fifth = type == KVASIR_TYPE_Q5_0 || type == KVASIR_TYPE_Q5_1;
+  const size_t qs = get_block_bytes (type) - 16;
+  const __m512i low = _mm512_set1_epi8 (15);
+  __m512i x[4], qh = has_fifth ? load_dwords (rows, qs - 4) : low;
+
+  load_interleaved (rows, qs, x);
+  for (int j = 0; j < 8; j++)
+    {
+      __m512i q = _mm512_and_si512 (j < 4 ? x[j] : _mm512_srli_epi16 (x[j - 4], 4), low);
+      if (has_fifth)
+        q = _mm512_or_si512 (q, get_fifth_bits (qh, j));
+      if (type == KVASIR_TYPE_IQ4_NL)
         {
-          __m256i a = _mm256_permute2x128_si256 (rows[i], rows[4 + i], half ? 0x31 : 0x20);
-          __m256i b = _mm256_permute2x128_si256 (rows[8 + i], rows[12 + i], half ? 0x31 : 0x20);
-          r[i] = _mm512_inserti64x4 (_mm512_castsi256_si512 (a), b, 1);
+          const __m512i table =
+              _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
+          q = _mm512_xor_si512 (_mm512_shuffle_epi8 (table, q), _mm512_set1_epi8 ((char) 128));
         }
-      __m512i a = _mm512_unpacklo_epi32 (r[0], r[1]), b = _mm512_unpackhi_epi32 (r[0], r[1]);
-      __m512i c = _mm512_unpacklo_epi32 (r[2], r[3]), d = _mm512_unpackhi_epi32 (r[2], r[3]);
-      uint8_t *to = out + half * 256;
-      _mm512_store_si512 (to, _mm512_unpacklo_epi64 (a, c));
-      _mm512_store_si512 (to + 64, _mm512_unpackhi_epi64 (a, c));
-      _mm512_store_si512 (to + 128, _mm512_unpacklo_epi64 (b, d));
-      _mm512_store_si512 (to + 192, _mm512_unpackhi_epi64 (b, d));
+      _mm512_store_si512 (bytes + 64 * j, q);
     }
 }
 
-/* Block @b of 16 rows. */
+INLINE void
+unpack_bytes (const uint8_t *const rows[16], uint8_t *bytes)
+{
+  for (int half = 0; half < 2; half++)
+    {
+      __m512i x[4];
+      load_interleaved (rows, 2 + 16 * (size_t) half, x);
+      for (int j = 0; j < 4; j++)
+        _mm512_store_si512 (bytes + 64 * (4 * half + j),
+                            _mm512_xor_si512 (x[j], _mm512_set1_epi8 ((char) 128)));
+    }
+}
+
+/* One block of 16 rows. */
 INLINE void
 unpack_block (
-    const KvasirType type, const uint8_t *rows[16], int64_t b, uint8_t *bytes, float *d, float *m)
+    const KvasirType type, const uint8_t *const rows[16], uint8_t *bytes, float *d, float *m)
 {
-  const size_t size = get_block_bytes (type);
-  __m256i r[16];
+  __m512 scales, mins;
 
-  for (int i = 0; i < 16; i++)
-    {
-      const uint8_t *block = rows[i] + (size_t) b * size;
-      r[i] = load_unsigned (type, block);
-      d[i] = load_half (block);
-      m[i] = has_min (type) ? load_half (block + 2) : d[i] * (float) -get_offset (type);
-    }
-  store_interleaved (r, bytes);
+  split_heads (type, load_dwords (rows, 0), &scales, &mins);
+  _mm512_store_ps (d, scales);
+  _mm512_store_ps (m, mins);
+  if (type == KVASIR_TYPE_Q8_0)
+    unpack_bytes (rows, bytes);
+  else
+    unpack_nibbles (type, rows, bytes);
 }
 
 /* Rows behind the last one are its copies; what they give is not stored. */
@@ -246,9 +314,13 @@ unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t
   for (int64_t i = 0; i < TILE_ROWS; i++)
     rows[i] = p->weights + (size_t) (row + i < last ? row + i : last) * p->weight_stride;
   for (int64_t b = 0; b < p->k / 32; b++)
-    for (int half = 0; half < 2; half++)
-      unpack_block (type, rows + 16 * half, b, tile->bytes + (b * 2 + half) * 512,
-                    tile->d + b * 32 + 16 * half, tile->m + b * 32 + 16 * half);
+    {
+      for (int half = 0; half < 2; half++)
+        unpack_block (type, rows + 16 * half, tile->bytes + (b * 2 + half) * 512,
+                      tile->d + b * 32 + 16 * half, tile->m + b * 32 + 16 * half);
+      for (int i = 0; i < TILE_ROWS; i++)
+        rows[i] += get_block_bytes (type);
+    }
 }
 
 /* 32 rows with four tokens over blocks [b, end); everything in registers. */

@@ -19,13 +19,11 @@ load_elements (const KvasirType type, const uint8_t *row, int64_t i)
 
 /* As far as the second cache; the first one holds the tile at work. */
 INLINE void
-fetch_next (const KvasirTileProduct *p, const KvasirType type, int row)
+fetch_next (const KvasirTileProduct *p, int row)
 {
-  size_t n_bytes = (size_t) p->width * (type == KVASIR_TYPE_F32 ? 4 : 2);
-
   if (p->next != NULL)
-    for (size_t at = 0; at < n_bytes; at += 64)
-      _mm_prefetch ((const char *) p->next + (size_t) row * p->stride + at, _MM_HINT_T1);
+    for (size_t at = 0; at < p->next_bytes; at += 64)
+      _mm_prefetch ((const char *) p->next + (size_t) row * p->next_stride + at, _MM_HINT_T1);
 }
 
 /* Products of LANES rows with n queries from the first on, still to be summed over lanes. */
@@ -46,7 +44,7 @@ score_rows (const KvasirTileProduct *p,
       for (int q = 0; q < n; q++)
         sum[q] = vec_set1 (0);
       if (first == 0)
-        fetch_next (p, type, row + i);
+        fetch_next (p, row + i);
       for (int j = 0; j < p->width; j += LANES)
         {
           Vec x = load_elements (type, data, j);
@@ -114,7 +112,7 @@ mix_block (
     {
       const uint8_t *data = p->rows + (size_t) row * p->stride;
       if (first == 0 && col == 0)
-        fetch_next (p, type, row);
+        fetch_next (p, row);
       for (int v = 0; v < n_vecs; v++)
         {
           Vec x = load_elements (type, data, col + v * LANES);
