@@ -65,6 +65,9 @@ char *kvasir_cli_find_file (const char *name, GError **error);
 
 /* A number for JSON; null where it is not finite. */
 json_t *kvasir_cli_json_real (double value);
+/* @text with control characters shown as \\x1b: what comes out of a file or its name must not reach
+ * a terminal as it is. Returns: (transfer full) */
+char *kvasir_cli_escape (const char *text);
 /* "93.8 MiB" with a point, whatever the locale. Returns: (transfer full) */
 char *kvasir_cli_format_bytes (guint64 n_bytes);
 /* Prints @value as one line; takes it. */

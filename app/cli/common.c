@@ -9,10 +9,29 @@
 
 G_DEFINE_QUARK (kvasir - cli - error - quark, kvasir_cli_error)
 
+char *
+kvasir_cli_escape (const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  GString *out = g_string_new (NULL);
+
+  for (const char *p = valid; *p != '\0'; p = g_utf8_next_char (p))
+    {
+      const gunichar c = g_utf8_get_char (p);
+      if (g_unichar_iscntrl (c))
+        g_string_append_printf (out, "\\x%02x", c);
+      else
+        g_string_append_unichar (out, c);
+    }
+  return g_string_free (out, FALSE);
+}
+
 int
 kvasir_cli_fail (const GError *error)
 {
-  g_printerr ("kvasir-cli: %s\n", error->message);
+  g_autofree char *text = kvasir_cli_escape (error->message);
+
+  g_printerr ("kvasir-cli: %s\n", text);
   return error->domain == KVASIR_CLI_ERROR ? error->code : KVASIR_EXIT_MODEL;
 }
 

@@ -90,13 +90,14 @@ static void print_field (const char *name, const char *format, ...) G_GNUC_PRINT
 static void
 print_field (const char *name, const char *format, ...)
 {
-  g_autofree char *text = NULL;
+  g_autofree char *text = NULL, *line = NULL;
   va_list args;
 
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
-  g_print ("%-16s %s\n", name, text);
+  line = kvasir_cli_escape (text);
+  g_print ("%-16s %s\n", name, line);
 }
 
 static void
@@ -113,6 +114,21 @@ print_shape (const KvasirModelInfo *info)
 }
 
 static void
+print_keys (const KvasirGguf *gguf)
+{
+  g_print ("\n%-40s %s\n", "key", "value");
+  for (guint i = 0; i < kvasir_gguf_get_n_keys (gguf); i++)
+    {
+      KvasirGgufType type;
+      g_autofree char *key = kvasir_cli_escape (kvasir_gguf_get_key (gguf, i, &type));
+      g_autofree char *text = kvasir_gguf_format_value (gguf, i);
+      g_autofree char *value = kvasir_cli_escape (text);
+      g_autofree char *start = g_utf8_substring (value, 0, MIN (g_utf8_strlen (value, -1), 80));
+      g_print ("%-40s %s\n", key, start);
+    }
+}
+
+static void
 print_tensors (const KvasirGguf *gguf)
 {
   g_print ("\n%-32s %-8s %-20s %10s\n", "tensor", "type", "shape", "bytes");
@@ -121,10 +137,10 @@ print_tensors (const KvasirGguf *gguf)
       const KvasirGgufTensor *t = kvasir_gguf_get_tensor (gguf, i);
       g_autoptr (GString) shape = g_string_new (NULL);
       g_autofree char *bytes = kvasir_cli_format_bytes (t->n_bytes);
+      g_autofree char *name = kvasir_cli_escape (t->name);
       for (guint d = 0; d < t->n_dims; d++)
         g_string_append_printf (shape, "%s%" G_GINT64_FORMAT, d > 0 ? " x " : "", t->ne[d]);
-      g_print ("%-32s %-8s %-20s %10s\n", t->name, kvasir_type_get_name (t->type), shape->str,
-               bytes);
+      g_print ("%-32s %-8s %-20s %10s\n", name, kvasir_type_get_name (t->type), shape->str, bytes);
     }
 }
 
@@ -149,6 +165,7 @@ print_text (const Described *d)
                kvasir_vocab_can_tokenize (vocab) ? "" : ", cannot read text yet");
   print_field ("chat template", "%s",
                kvasir_vocab_get_chat_template (vocab) != NULL ? "yes" : "none");
+  print_keys (d->gguf);
   print_tensors (d->gguf);
 }
 

@@ -269,6 +269,17 @@ test_info (void)
   json_decref (out);
 }
 
+/* What a file says reaches the terminal without its control characters. */
+static void
+test_escapes (void)
+{
+  g_auto (CliResult) result = cli_run ("info", "/nowhere/\x1b[2J.gguf", NULL);
+
+  g_assert_cmpint (result.status, ==, 3);
+  g_assert_null (strchr (result.err, '\x1b'));
+  g_assert_nonnull (strstr (result.err, "\\x1b[2J"));
+}
+
 static void
 test_plan (void)
 {
@@ -337,6 +348,7 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/help", test_help);
   g_test_add_func ("/app/cli/bad-options", test_bad_options);
   g_test_add_func ("/app/cli/info", test_info);
+  g_test_add_func ("/app/cli/escapes", test_escapes);
   g_test_add_func ("/app/cli/plan", test_plan);
   g_test_add_func ("/app/cli/chat", test_chat);
   g_test_add_func ("/app/cli/chat-without-model", test_chat_without_model);
