@@ -9,6 +9,13 @@
 
 G_DEFINE_QUARK (kvasir - cli - error - quark, kvasir_cli_error)
 
+json_t *
+kvasir_cli_json_text (const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  return json_string (valid);
+}
+
 char *
 kvasir_cli_escape (const char *text)
 {

@@ -48,7 +48,8 @@ make_tensors (const KvasirGguf *gguf)
       json_t *shape = json_array ();
       for (guint d = 0; d < t->n_dims; d++)
         json_array_append_new (shape, json_integer (t->ne[d]));
-      json_array_append_new (tensors, json_pack ("{s:s, s:s, s:o, s:I}", "name", t->name, "type",
+      json_array_append_new (tensors, json_pack ("{s:o, s:s, s:o, s:I}", "name",
+                                                 kvasir_cli_json_text (t->name), "type",
                                                  kvasir_type_get_name (t->type), "shape", shape,
                                                  "bytes", (json_int_t) t->n_bytes));
     }
@@ -66,7 +67,7 @@ make_json (const Described *d)
                            "runs", d->obstacle == NULL);
 
   if (d->obstacle != NULL)
-    json_object_set_new (out, "obstacle", json_string (d->obstacle->message));
+    json_object_set_new (out, "obstacle", kvasir_cli_json_text (d->obstacle->message));
   else
     json_object_update_new (
         out, json_pack ("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "memory",
