@@ -61,10 +61,11 @@ make_json (const Described *d)
 {
   const KvasirModelInfo *info = kvasir_model_get_info (d->model);
   const KvasirVocab *vocab = kvasir_model_get_vocab (d->model);
-  json_t *out = json_pack ("{s:s, s:s, s:s, s:s, s:I, s:I, s:b}", "path", info->path, "title",
-                           info->title, "arch", info->arch, "type", info->type_name, "file_bytes",
-                           (json_int_t) info->file_bytes, "n_params", (json_int_t) info->n_params,
-                           "runs", d->obstacle == NULL);
+  json_t *out = json_pack (
+      "{s:o, s:o, s:o, s:s, s:I, s:I, s:b}", "path", kvasir_cli_json_text (info->path), "title",
+      kvasir_cli_json_text (info->title), "arch", kvasir_cli_json_text (info->arch), "type",
+      info->type_name, "file_bytes", (json_int_t) info->file_bytes, "n_params",
+      (json_int_t) info->n_params, "runs", d->obstacle == NULL);
 
   if (d->obstacle != NULL)
     json_object_set_new (out, "obstacle", kvasir_cli_json_text (d->obstacle->message));

@@ -90,12 +90,13 @@ make_json (const KvasirFit *fit, const KvasirModelInfo *info, const GArray *rows
                                               kvasir_memory_kind_get_name (row->kind), "bytes",
                                               (json_int_t) row->n_bytes));
     }
-  return json_pack (
-      "{s:s, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:b, s:o}", "title", info->title, "n_ctx",
-      (int) p->n_ctx, "n_seq_max", (int) p->n_seq_max, "n_batch", (int) p->n_batch, "n_ubatch",
-      (int) p->n_ubatch, "type_k", kvasir_type_get_name ((int) p->type_k), "type_v",
-      kvasir_type_get_name ((int) p->type_v), "need_bytes", (json_int_t) fit->need_bytes,
-      "free_bytes", (json_int_t) fit->free_bytes, "fits", fit->fits, "rows", list);
+  return json_pack ("{s:o, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:b, s:o}", "title",
+                    kvasir_cli_json_text (info->title), "n_ctx", (int) p->n_ctx, "n_seq_max",
+                    (int) p->n_seq_max, "n_batch", (int) p->n_batch, "n_ubatch", (int) p->n_ubatch,
+                    "type_k", kvasir_type_get_name ((int) p->type_k), "type_v",
+                    kvasir_type_get_name ((int) p->type_v), "need_bytes",
+                    (json_int_t) fit->need_bytes, "free_bytes", (json_int_t) fit->free_bytes,
+                    "fits", fit->fits, "rows", list);
 }
 
 static void

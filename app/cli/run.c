@@ -80,7 +80,7 @@ play_op (KvasirPlayer *player, guint n, gboolean *holds, GError **error)
   set_if (out, "id", json_incref ((json_t *) op->id));
   json_object_set_new (out, "ret", ret);
   if (message != NULL)
-    json_object_set_new (out, "error", json_string (message));
+    json_object_set_new (out, "error", kvasir_cli_json_text (message));
   add_traces (player, op, out);
   json_decref (player->report.ubatches);
   json_decref (player->report.mask);
