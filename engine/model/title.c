@@ -53,7 +53,7 @@ append_word (GString *title, char *word)
 char *
 kvasir_model_make_title (const char *path)
 {
-  g_autofree char *name = g_path_get_basename (path);
+  g_autofree char *name = g_filename_display_basename (path);
   g_autoptr (GString) title = g_string_new (NULL);
   char *word, *next;
 

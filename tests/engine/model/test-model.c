@@ -215,6 +215,8 @@ test_titles (void)
     { "mistral_7b.gguf", "Mistral 7B" },
     { "model.bf16.gguf", "Model" },
     { "quiet.gguf", "Quiet" },
+    { "caf\xc3\xa9.gguf", "Caf\xc3\xa9" },
+    { "b\xff.gguf", "B\xef\xbf\xbd" },
     { ".gguf", "?" },
   };
   for (guint i = 0; i < G_N_ELEMENTS (titles); i++)
