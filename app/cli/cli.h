@@ -65,7 +65,8 @@ char *kvasir_cli_find_file (const char *name, GError **error);
 
 /* A number for JSON; null where it is not finite. */
 json_t *kvasir_cli_json_real (double value);
-/* A text for JSON, made valid where it is not: file names and what stands in files may be anything. */
+/* A text for JSON, made valid where it is not: file names and what stands in files may be anything.
+ */
 json_t *kvasir_cli_json_text (const char *text);
 /* @text with control characters shown as \\x1b: what comes out of a file or its name must not reach
  * a terminal as it is. Returns: (transfer full) */

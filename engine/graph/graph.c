@@ -9,7 +9,6 @@ struct _KvasirGraph
   guint n_in_block;   /* used of the last block */
   GPtrArray *tensors; /* (unowned) every tensor, in the order of making */
   GPtrArray *nodes;   /* (unowned) */
-  GPtrArray *inputs;  /* (unowned) */
   gint layer;
   gint head; /* index of the first node of the head, -1: none yet */
 };
@@ -22,7 +21,6 @@ kvasir_graph_new (void)
   self->n_in_block = BLOCK_TENSORS;
   self->tensors = g_ptr_array_new ();
   self->nodes = g_ptr_array_new ();
-  self->inputs = g_ptr_array_new ();
   self->layer = -1;
   self->head = -1;
   return self;
@@ -35,7 +33,6 @@ kvasir_graph_free (KvasirGraph *self)
   g_ptr_array_unref (self->blocks);
   g_ptr_array_unref (self->tensors);
   g_ptr_array_unref (self->nodes);
-  g_ptr_array_unref (self->inputs);
   g_free (self);
 }
 
@@ -126,7 +123,6 @@ kvasir_graph_input (
   t->ne[1] = MAX (ne1, 1);
   t->dyn[ne1 > 0 ? 1 : 0] = dyn;
   set_dense_strides (t);
-  g_ptr_array_add (self->inputs, t);
   return t;
 }
 
@@ -303,13 +299,6 @@ guint
 kvasir_graph_get_head (const KvasirGraph *self)
 {
   return self->head < 0 ? self->nodes->len : (guint) self->head;
-}
-
-KvasirTensor *const *
-kvasir_graph_get_inputs (const KvasirGraph *self, guint *n)
-{
-  *n = self->inputs->len;
-  return (KvasirTensor *const *) self->inputs->pdata;
 }
 
 KvasirTensor *const *

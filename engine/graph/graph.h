@@ -80,7 +80,6 @@ KvasirTensor *kvasir_graph_join (KvasirGraph *self, KvasirTensor *x);
 KvasirTensor *const *kvasir_graph_get_nodes (const KvasirGraph *self, guint *n);
 /* Index of the head's first node; the number of nodes where there is no head. */
 guint kvasir_graph_get_head (const KvasirGraph *self);
-KvasirTensor *const *kvasir_graph_get_inputs (const KvasirGraph *self, guint *n);
 /* Every tensor that the graph made, views included, sources before their users. */
 KvasirTensor *const *kvasir_graph_get_tensors (const KvasirGraph *self, guint *n);
 
