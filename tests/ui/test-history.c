@@ -466,10 +466,10 @@ test_sampling_round_trip (void)
   g_autofree char *again = NULL;
   g_autofree char *words = NULL;
 
-  kvasir_sampling_parse (&sampling, "{\"temperature\":0.25,\"top_k\":40,\"seed\":7,"
+  kvasir_sampling_parse (&sampling, "{\"temperature\":0.25,\"top_k\":20,\"seed\":7,"
                                     "\"max_tokens\":-3,\"top_p\":9,\"min_p\":\"x\"}");
   g_assert_cmpfloat (sampling.params.temperature, ==, 0.25f);
-  g_assert_cmpuint (sampling.params.top_k, ==, 40);
+  g_assert_cmpuint (sampling.params.top_k, ==, 20);
   g_assert_cmpuint (sampling.params.seed, ==, 7);
   g_assert_cmpuint (sampling.max_tokens, ==, 0);
   g_assert_cmpfloat (sampling.params.top_p, ==, 0.95f);
@@ -478,7 +478,7 @@ test_sampling_round_trip (void)
   again = kvasir_sampling_to_string (&read);
   g_assert_cmpstr (again, ==, text);
   words = kvasir_sampling_describe (&sampling);
-  g_assert_cmpstr (words, ==, "Temperature 0.25 · top-p 0.95 · top-k 40 · seed 7");
+  g_assert_cmpstr (words, ==, "Temperature 0.25 · top-p 0.95 · top-k 20 · seed 7");
   kvasir_sampling_parse (&read, "no JSON");
   g_assert_cmpuint (read.params.seed, ==, 42);
 }

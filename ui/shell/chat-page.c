@@ -409,12 +409,32 @@ kvasir_chat_page_dispose (GObject *object)
   G_OBJECT_CLASS (kvasir_chat_page_parent_class)->dispose (object);
 }
 
+/* Alt+Left and Alt+Right are for the message with the focus, from the composer for the last answer;
+ * in the inspector they are its own. */
+static gboolean
+version_binding_cb (GtkWidget *widget, GVariant *args, gpointer user_data)
+{
+  KvasirChatPage *self = KVASIR_CHAT_PAGE (widget);
+  KvasirMessageNode *node = kvasir_chat_page_find_message (self, KVASIR_ROLE_ASSISTANT);
+
+  if (node == NULL)
+    return FALSE;
+  kvasir_conversation_step_version (self->conversation, node, g_variant_get_int32 (args));
+  return TRUE;
+}
+
 static void
 kvasir_chat_page_class_init (KvasirChatPageClass *klass)
 {
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
   G_OBJECT_CLASS (klass)->dispose = kvasir_chat_page_dispose;
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
-  gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "chatpage");
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_set_css_name (widget_class, "chatpage");
+  gtk_widget_class_add_binding (widget_class, GDK_KEY_Left, GDK_ALT_MASK, version_binding_cb, "i",
+                                -1);
+  gtk_widget_class_add_binding (widget_class, GDK_KEY_Right, GDK_ALT_MASK, version_binding_cb, "i",
+                                1);
 }
 
 static void

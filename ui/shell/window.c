@@ -5,8 +5,9 @@
 #include "kvasir-resources.h"
 #include "ui/base/display-text.h"
 
-/* Below this the meter's words stay and its bar goes. */
-#define COMPACT_METER_BELOW 620
+/* Below these the meter's bar goes, then its words. */
+#define WORDS_METER_BELOW 640
+#define PERCENT_METER_BELOW 540
 /* Below this the start page puts its columns into one. */
 #define COMPACT_START_BELOW 760
 
@@ -171,7 +172,10 @@ history_loaded_cb (KvasirWindow *self)
 static void
 update_for_width (KvasirWindow *self, int width)
 {
-  kvasir_meter_set_compact (KVASIR_METER (self->meter), width < COMPACT_METER_BELOW);
+  kvasir_meter_set_size (KVASIR_METER (self->meter),
+                         width < PERCENT_METER_BELOW ? KVASIR_METER_PERCENT
+                         : width < WORDS_METER_BELOW ? KVASIR_METER_WORDS
+                                                     : KVASIR_METER_FULL);
   kvasir_start_page_set_compact (
       KVASIR_START_PAGE (self->start),
       width - (kvasir_panes_get_start_shown (KVASIR_PANES (self->panes)) ? 230 : 0) <

@@ -45,6 +45,7 @@ update_facts (KvasirMessageRow *self)
     return;
   facts = kvasir_message_facts_describe (self->node);
   gtk_label_set_text (GTK_LABEL (self->facts), facts);
+  gtk_widget_set_visible (self->facts, *facts != '\0');
 }
 
 static void
@@ -136,11 +137,12 @@ next_cb (GtkButton *button, KvasirMessageRow *self)
   step_version (self, 1);
 }
 
-static gboolean
-version_binding_cb (GtkWidget *widget, GVariant *args, gpointer user_data)
+/* A click on the card, beside its texts and buttons, makes it the message that keys are for. */
+static void
+pressed_cb (GtkGestureClick *click, int n, double x, double y, KvasirMessageRow *self)
 {
-  step_version (KVASIR_MESSAGE_ROW (widget), g_variant_get_int32 (args));
-  return TRUE;
+  if (gtk_widget_get_focus_child (GTK_WIDGET (self)) == NULL)
+    gtk_widget_grab_focus (GTK_WIDGET (self));
 }
 
 /* ---- parts */
@@ -256,6 +258,7 @@ make_answer_foot (KvasirMessageRow *self)
   self->price = make_facts_label ();
   gtk_label_set_xalign (GTK_LABEL (self->price), 1);
   gtk_widget_set_hexpand (self->price, TRUE);
+  gtk_widget_set_visible (self->price, FALSE);
   self->retry = make_button (self, _ ("Try again"), "win.message-retry");
   gtk_widget_add_css_class (foot, "message-foot");
   kvasir_wrap_box_append (box, make_switcher (self));
@@ -345,16 +348,16 @@ kvasir_message_row_class_init (KvasirMessageRowClass *klass)
   gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (widget_class, "message");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LIST_ITEM);
-  gtk_widget_class_add_binding (widget_class, GDK_KEY_Left, GDK_ALT_MASK, version_binding_cb, "i",
-                                -1);
-  gtk_widget_class_add_binding (widget_class, GDK_KEY_Right, GDK_ALT_MASK, version_binding_cb, "i",
-                                1);
 }
 
 static void
 kvasir_message_row_init (KvasirMessageRow *self)
 {
+  GtkGesture *click = gtk_gesture_click_new ();
+
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
+  g_signal_connect (click, "pressed", G_CALLBACK (pressed_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
 }
 
 static void
@@ -404,4 +407,5 @@ kvasir_message_row_set_price (KvasirMessageRow *self, guint n_cells, guint64 byt
     return;
   text = n_cells > 0 ? kvasir_message_facts_price (n_cells, bytes_per_cell) : g_strdup ("");
   gtk_label_set_text (GTK_LABEL (self->price), text);
+  gtk_widget_set_visible (self->price, *text != '\0');
 }

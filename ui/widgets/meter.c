@@ -15,6 +15,9 @@ struct _KvasirMeter
 
   GtkWidget *bar;
   GtkWidget *label;
+  KvasirMeterSize size;
+  guint used;
+  guint total; /* 0: no model */
 };
 
 G_DEFINE_FINAL_TYPE (KvasirMeter, kvasir_meter, GTK_TYPE_BUTTON)
@@ -30,17 +33,36 @@ get_n_used (const KvasirCacheShot *cache)
 }
 
 static void
+update_words (KvasirMeter *self)
+{
+  g_autofree char *text = NULL;
+
+  if (self->total == 0)
+    text = g_strdup (_ ("no model"));
+  else if (self->size == KVASIR_METER_PERCENT)
+    text = g_strdup_printf ("%.0f %%", 100.0 * self->used / self->total);
+  else
+    text = g_strdup_printf (_ ("%s / %s cells"), kvasir_format_count (self->used).s,
+                            kvasir_format_count (self->total).s);
+  if (!g_str_equal (gtk_label_get_text (GTK_LABEL (self->label)), text))
+    gtk_label_set_text (GTK_LABEL (self->label), text);
+}
+
+static void
 set_words (KvasirMeter *self, guint used, guint total)
 {
-  g_autofree char *text = g_strdup_printf (_ ("%s / %s cells"), kvasir_format_count (used).s,
-                                           kvasir_format_count (total).s);
-  g_autofree char *spoken =
-      g_strdup_printf (_ ("Memory: %u of %u cells are used, %u percent"), used, total,
-                       total > 0 ? (guint) (100.0 * used / total) : 0);
+  g_autofree char *spoken = NULL;
 
-  if (g_str_equal (gtk_label_get_text (GTK_LABEL (self->label)), text))
+  if (self->used == used && self->total == total)
     return;
-  gtk_label_set_text (GTK_LABEL (self->label), text);
+  self->used = used;
+  self->total = total;
+  update_words (self);
+  if (total == 0)
+    spoken = g_strdup (_ ("Memory: no model is open"));
+  else
+    spoken = g_strdup_printf (_ ("Memory: %u of %u cells are used, %u percent"), used, total,
+                              (guint) (100.0 * used / total));
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, spoken, -1);
 }
 
@@ -81,16 +103,18 @@ kvasir_meter_set_snapshot (KvasirMeter *self, const KvasirSnapshot *snapshot)
   if (snapshot != NULL)
     return;
   kvasir_meter_bar_set_parts (KVASIR_METER_BAR (self->bar), NULL, 0, 0);
-  gtk_label_set_text (GTK_LABEL (self->label), _ ("no model"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Memory: no model is open"), -1);
+  set_words (self, 0, 0);
 }
 
 void
-kvasir_meter_set_compact (KvasirMeter *self, gboolean compact)
+kvasir_meter_set_size (KvasirMeter *self, KvasirMeterSize size)
 {
   g_return_if_fail (KVASIR_IS_METER (self));
-  gtk_widget_set_visible (self->bar, !compact);
+  if (self->size == size)
+    return;
+  self->size = size;
+  gtk_widget_set_visible (self->bar, size == KVASIR_METER_FULL);
+  update_words (self);
 }
 
 static void
@@ -112,6 +136,7 @@ kvasir_meter_init (KvasirMeter *self)
   gtk_widget_add_css_class (GTK_WIDGET (self), "meter");
   gtk_widget_set_valign (GTK_WIDGET (self), GTK_ALIGN_CENTER);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self), _ ("Cells in use; click to look inside"));
+  self->total = G_MAXUINT; /* so that "no model" is news */
   kvasir_meter_set_snapshot (self, NULL);
 }
 

@@ -12,13 +12,20 @@
 
 G_BEGIN_DECLS
 
+typedef enum
+{
+  KVASIR_METER_FULL,
+  KVASIR_METER_WORDS,
+  KVASIR_METER_PERCENT
+} KvasirMeterSize;
+
 #define KVASIR_TYPE_METER (kvasir_meter_get_type ())
 G_DECLARE_FINAL_TYPE (KvasirMeter, kvasir_meter, KVASIR, METER, GtkButton)
 
 GtkWidget *kvasir_meter_new (void) G_GNUC_WARN_UNUSED_RESULT;
 /* NULL: no model. Only the cells are read. */
 void kvasir_meter_set_snapshot (KvasirMeter *self, const KvasirSnapshot *snapshot);
-/* In a narrow window the words stay and the bar goes. */
-void kvasir_meter_set_compact (KvasirMeter *self, gboolean compact);
+/* In a narrow window the bar goes, in a very narrow one the words become a percentage. */
+void kvasir_meter_set_size (KvasirMeter *self, KvasirMeterSize size);
 
 G_END_DECLS

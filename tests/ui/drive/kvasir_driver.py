@@ -49,7 +49,11 @@ class Node:
 
     @property
     def name(self):
-        return self.raw.get_name() or ""
+        """Buttons that libadwaita makes say their label twice, once with its mnemonic."""
+        name = self.raw.get_name() or ""
+        words = name.replace("_", "", 1) if name.startswith("_") else name
+        half = len(words) // 2
+        return words[:half] if half and words[:half] == words[half + 1:] else name
 
     @property
     def role(self):
@@ -150,6 +154,8 @@ class App:
         self.home = home
         self.log = log
         self.process = None
+        self.button = None
+        self.line = None
 
     @property
     def models(self):
@@ -187,6 +193,7 @@ class App:
             values["window-height"] = height
         if values:
             self.write_settings(values)
+        self.button = self.line = None
         self.process = subprocess.Popen(
             [self.program, *args],
             env=self.environment(language),
@@ -256,9 +263,18 @@ class App:
     def type(self, text):
         self.composer.set_text(text)
 
+    @property
+    def send_button(self):
+        """Found once: while text streams, each look at the tree waits for a frame."""
+        if self.button is None:
+            self.button = self.need("push button", "Send")
+        self.button.raw.clear_cache()
+        return self.button
+
     def send(self, text):
         self.type(text)
-        self.click("Send", "push button")
+        wait("Send to be sensitive", lambda: self.send_button.sensitive)
+        self.send_button.click()
 
     def rows(self):
         conversation = self.find("list", "Conversation")
@@ -268,19 +284,28 @@ class App:
         return [n.name for n in row.walk() if n.role == "label" and n.name and n.showing]
 
     def is_writing(self):
-        return self.find("push button", "Stop") is not None
+        return self.send_button.name == "Stop"
+
+    def stop(self):
+        self.send_button.click()
 
     def wait_answer(self, timeout=60.0):
         """Waits until nothing is written any more."""
-        wait("the answer to end", lambda: self.find("push button", "Send"), timeout)
+        wait("the answer to end", lambda: not self.is_writing(), timeout)
 
     def wait_writing(self, timeout=60.0):
         wait("an answer to be written", self.is_writing, timeout)
 
-    def status(self):
-        for node in self.root.find_all("status bar") + self.root.find_all("statusbar"):
-            return node.name
-        return ""
+    def wait_status(self, part, timeout=TIMEOUT):
+        """Waits until the line under the draft holds @part, and returns it."""
+        if self.line is None:
+            self.line = self.need("status bar")
+
+        def look():
+            self.line.raw.clear_cache()
+            return self.line.name if part in self.line.name else None
+
+        return wait("“%s” under the draft" % part, look, timeout)
 
     def meter(self):
         return self.need("push button", contains="Memory:").name
@@ -288,6 +313,13 @@ class App:
     def key(self, *keys):
         subprocess.run(["xdotool", "key", "--clearmodifiers", *keys], check=True)
         time.sleep(0.1)
+
+    def press(self, node, x=None):
+        """Clicks into the middle of @node with the pointer, as focus cannot be moved otherwise."""
+        area = node.raw.get_component_iface().get_extents(Atspi.CoordType.WINDOW)
+        subprocess.run(["xdotool", "mousemove", str(area.x + (x or area.width // 2)),
+                        str(area.y + min(area.height // 2, 30)), "click", "1"], check=True)
+        time.sleep(0.15)
 
     def resize(self, width, height):
         window = subprocess.run(

@@ -1,0 +1,351 @@
+"""Drives the real window with a tiny model and prints TAP. Needs dbus-run-session and Xvfb."""
+
+import os
+import re
+import shutil
+import sys
+import time
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from kvasir_driver import (Failed, new_app, remove_app, wait)  # noqa: E402
+
+PROGRAM = os.environ["KVASIR_APP"]
+DATA = os.environ["KVASIR_TEST_DATA"]
+MODEL = os.path.join(DATA, "models", "tiny-llama-tied.gguf")
+TITLE = "Tiny Llama Tied"
+# Without a limit the most likely token is taken, so that the answer does not end by chance.
+SAMPLING = ('{"temperature":%d,"top_k":0,"top_p":1,"min_p":0,"repeat_penalty":1,"seed":42,'
+            '"max_tokens":%d}')
+LOG = open(os.environ.get("KVASIR_UI_LOG", os.devnull), "a")
+
+
+def check(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+def plain(text):
+    """Numbers without their thin gaps."""
+    return re.sub("(?<=\\d)[\u2009\u202f\u00a0](?=\\d)", "", text)
+
+
+def start(max_tokens=24, models=(MODEL,), args=None, **options):
+    app = new_app(PROGRAM, models, LOG)
+    settings = {"sampling": SAMPLING % (max_tokens > 0, max_tokens), "show-inspector": "false"}
+    path = os.path.join(app.models, os.path.basename(MODEL))
+    app.start(*([path] if args is None else args), settings=settings,
+              **{"width": 1280, "height": 800, **options})
+    return app
+
+
+def ready(app):
+    app.wait_status("cells free")
+    return app
+
+
+def restart(app, **options):
+    app.start(**options)
+    return app
+
+
+def say(app, text, timeout=60):
+    """Sends and waits for the whole answer."""
+    n = len(app.rows())
+    app.send(text)
+    wait("two new messages", lambda: len(app.rows()) >= n + 2)
+    app.wait_answer(timeout)
+
+
+def texts(app, i):
+    return [plain(t) for t in app.texts(app.rows()[i])]
+
+
+# ---- tests; each gets a fresh start and is given its app to remove
+
+
+def test_start_page_measures_models(keep):
+    app = keep(new_app(PROGRAM, [MODEL], LOG))
+    with open(os.path.join(app.models, "broken.gguf"), "wb") as file:
+        file.write(b"no GGUF at all")
+    app.start(width=1280, height=800)
+    app.need("heading", "Open a model")
+    app.need("label", "./dev model")
+    good = app.need("list item", contains=TITLE + ",")
+    wait("the verdict", lambda: "fits" in good.name)
+    check("on CPU" in good.name, good.name)
+    bad = app.need("list item", contains="broken")
+    wait("the other verdict", lambda: "can’t be opened" in bad.name)
+    check(len(bad.name) > 40, "the row says why: " + bad.name)
+    app.need("push button", "Memory: no model is open")
+
+
+def test_send_streams_an_answer(keep):
+    app = ready(keep(start()))
+    app.type("hello there")
+    status = plain(app.wait_status("fits"))
+    check(re.fullmatch(r"draft \d+ tokens · \d+ cells free · fits", status), status)
+    app.send_button.click()
+    wait("two messages", lambda: len(app.rows()) == 2)
+    app.wait_answer()
+    check(app.rows()[0].name == "You: hello there", app.rows()[0].name)
+    facts = wait("the facts", lambda: next(
+        (t for t in texts(app, 1) if "reused" in t), None))
+    check(re.fullmatch(r"\d+ tokens? · [\d.]+ tok/s · reused 0, read \d+", facts), facts)
+    price = wait("the price", lambda: next((t for t in texts(app, 1) if "cells =" in t), None))
+    check(re.fullmatch(r"\d+ cells = [\d.]+ (KiB|MiB)", price), price)
+    check(app.find("label", name="hello there"), "the title or the text")
+    used = int(re.search(r"(\d+) of 4096 cells", app.meter()).group(1))
+    check(used > 0, app.meter())
+
+
+def test_try_again_and_switch(keep):
+    app = ready(keep(start()))
+    say(app, "tell me")
+    app.click("Try again")
+    app.need("label", "2 / 2")
+    app.wait_answer()
+    second = app.rows()[1].name
+    app.click("Previous answer")
+    app.need("label", "1 / 2")
+    wait("another text", lambda: app.rows()[1].name != second)
+    app.click("Next answer")
+    app.need("label", "2 / 2")
+    check("reused" in " ".join(texts(app, 1)) and "reused 0" not in " ".join(texts(app, 1)),
+          "the prompt was found in the cells")
+    app.press(app.rows()[1], 40)
+    app.key("alt+Left")
+    app.need("label", "1 / 2")
+
+
+def test_edit_makes_a_version(keep):
+    app = ready(keep(start()))
+    say(app, "first words")
+    app.type("a draft that waits")
+    app.click("Edit message")
+    wait("the message in the composer", lambda: app.composer.get_text() == "first words")
+    app.need("label", contains="Editing a message")
+    app.send("other words")
+    wait("the new version", lambda: app.rows()[0].name == "You: other words")
+    app.wait_answer()
+    check(app.rows()[0].name == "You: other words", app.rows()[0].name)
+    wait("the draft to come back", lambda: app.composer.get_text() == "a draft that waits")
+    app.need("label", "2 / 2")
+    app.click("Previous version")
+    wait("the first version", lambda: app.rows()[0].name == "You: first words")
+    check(len(app.rows()) == 2, "its answer is there as well")
+
+
+def test_stop_keeps_the_answer(keep):
+    app = ready(keep(start(max_tokens=0)))
+    app.send("go on and on")
+    app.wait_writing()
+    app.wait_status("writing")
+    before = time.monotonic()
+    app.stop()
+    app.wait_answer(10)
+    check(time.monotonic() - before < 3, "stopping takes %.1f s" % (time.monotonic() - before))
+    check("Stopped." in texts(app, 1), texts(app, 1))
+    say_limit = app.find("push button", "Try again")
+    check(say_limit.sensitive, "the chat goes on")
+
+
+def test_too_long_a_draft_is_refused(keep):
+    app = ready(keep(start()))
+    text = "word " * 6000
+    app.type(text)
+    status = plain(app.wait_status("too many", 60))
+    numbers = [int(n) for n in re.findall(r"\d+", status)]
+    check(numbers[1] - numbers[2] == numbers[3], status)
+    app.send_button.click()
+    bar = app.need("alert")
+    check("%d" % numbers[1] in plain(bar.name), bar.name)
+    check(app.composer.get_text() == text, "the draft is kept")
+    check(len(app.rows()) == 0, "nothing was sent")
+    app.click("Close this notice")
+    say(app, "short")
+
+
+def test_resize(keep):
+    app = ready(keep(start()))
+    say(app, "hello")
+    for width, height, chats in ((1600, 1000, True), (960, 600, True), (640, 600, False),
+                                 (480, 500, False), (1280, 800, True)):
+        app.resize(width, height)
+        wait("the chat list at %d" % width,
+             lambda: bool(app.find("entry", "Search chats")) == chats)
+        area = app.composer.raw.get_component_iface().get_extents(1)
+        check(area.width > 200 and area.x >= 0 and area.x + area.width <= width,
+              "the composer lies at %d+%d in %d" % (area.x, area.width, width))
+    app.resize(640, 600)
+    app.key("F9")
+    app.need("entry", "Search chats")
+    app.key("Escape")
+    wait("the overlay to close", lambda: not app.find("entry", "Search chats"))
+
+
+def test_chats_new_rename_delete_undo(keep):
+    app = ready(keep(start()))
+    say(app, "the first chat")
+    app.key("ctrl+n")
+    wait("an empty chat", lambda: len(app.rows()) == 0)
+    say(app, "the second chat")
+    names = lambda: [n.name for n in app.find("list", "Chats").children() if n.role == "list item"]
+    wait("both in the list", lambda: names() == ["the second chat", "the first chat"])
+    app.key("F10")
+    app.click("Rename Chat…", "menu item")
+    entry = app.need("entry", "Title") if app.find("entry", "Title") else app.need("text", "Title")
+    entry.set_text("renamed")
+    app.click("Rename", "push button")
+    wait("the new name", lambda: names() == ["renamed", "the first chat"])
+    app.find("entry", "Search chats").set_text("FIRST")
+    wait("one found", lambda: names() == ["the first chat"])
+    app.find("entry", "Search chats").set_text("")
+    wait("all again", lambda: len(names()) == 2)
+    app.key("F10")
+    app.click("Delete Chat", "menu item")
+    wait("it to go", lambda: names() == ["the first chat"])
+    app.click("Undo", "push button")
+    wait("it to come back", lambda: names() == ["renamed", "the first chat"])
+    check(app.rows()[0].name == "You: the second chat", "with its messages")
+
+
+def test_close_while_writing(keep):
+    app = ready(keep(start(max_tokens=0)))
+    app.send("never ends")
+    app.wait_writing()
+    app.wait_status("writing")
+    took = app.close()
+    print("# closing took %.2f s" % took)
+    restart(app)
+    choose(app, "never ends")
+    wait("the answer", lambda: len(app.rows()) == 2)
+    check("Stopped." in texts(app, 1), texts(app, 1))
+
+
+def choose(app, title):
+    """Clicks a row of the chat list."""
+    app.press(app.need("list item", title), 60)
+    wait("the chat", lambda: len(app.rows()) > 0)
+
+
+def test_kill_loses_nothing_typed(keep):
+    app = ready(keep(start(max_tokens=0)))
+    app.send("typed before the kill")
+    app.wait_writing()
+    app.wait_status("writing")
+    time.sleep(0.6)
+    app.kill()
+    restart(app)
+    choose(app, "typed before the kill")
+    wait("the answer", lambda: len(app.rows()) == 2)
+    check(app.rows()[0].name == "You: typed before the kill", app.rows()[0].name)
+    check(any(t.startswith("Interrupted") for t in texts(app, 1)), texts(app, 1))
+    check(len(" ".join(texts(app, 1))) > 80, "what was written is there")
+
+
+def patch_architecture(source, target):
+    data = open(source, "rb").read()
+    key = b"general.architecture" + bytes([8, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0])
+    at = data.index(key) + len(key)
+    open(target, "wb").write(data[:at] + b"zzzzz" + data[at + 5:])
+
+
+def test_bad_files_say_why(keep):
+    app = keep(new_app(PROGRAM, [], LOG))
+    bad = os.path.join(app.home, "bad.gguf")
+    open(bad, "wb").write(b"GGUF\x03\0\0\0")
+    app.start(bad, width=1280, height=800)
+    alert = app.need("alert", "“bad.gguf” is not a sound model file.")
+    check(len(alert.description) > 5, "it says what: " + alert.description)
+    app.need("heading", "Open a model")
+    app.close()
+    other = os.path.join(app.home, "other.gguf")
+    patch_architecture(MODEL, other)
+    app.start(other)
+    alert = app.need("alert", "Kvasir cannot run “other.gguf” yet.")
+    check("zzzzz" in alert.description, alert.description)
+    app.close()
+    app.start(os.path.join(app.home, "missing.gguf"))
+    app.need("alert", "“missing.gguf” cannot be read.")
+    shutil.copy(MODEL, app.models)
+    wait("the list to fill", lambda: app.find("list item", contains=TITLE))
+
+
+def test_keyboard_alone(keep):
+    app = ready(keep(start()))
+    app.key("ctrl+l")
+    for letter in "hi":
+        app.key(letter)
+    app.key("Return")
+    wait("two messages", lambda: len(app.rows()) == 2)
+    app.wait_answer()
+    app.key("ctrl+r")
+    app.need("label", "2 / 2")
+    app.wait_answer()
+    app.key("ctrl+l")
+    app.key("Up")
+    wait("the message to edit", lambda: app.composer.get_text() == "hi")
+    app.key("Escape")
+    wait("an empty draft", lambda: app.composer.get_text() == "")
+    app.key("ctrl+f")
+    app.key("F9")
+    wait("the list to go", lambda: not app.find("entry", "Search chats"))
+    app.key("ctrl+question")
+    app.need(contains="Shortcuts")
+
+
+def test_draft_comes_back(keep):
+    app = ready(keep(start()))
+    say(app, "hello")
+    app.type("half a thought")
+    time.sleep(0.8)
+    app.kill()
+    restart(app)
+    choose(app, "hello")
+    wait("the draft", lambda: app.composer.get_text() == "half a thought")
+
+
+def test_german(keep):
+    app = keep(start(language="de"))
+    app.need("push button", "Senden")
+    app.need("entry", "Chats durchsuchen")
+    app.resize(700, 600)
+    area = app.need("push button", "Senden").raw.get_component_iface().get_extents(1)
+    check(area.x + area.width <= 700, "nothing is pushed out of the window")
+
+
+def main():
+    wanted = sys.argv[1:]
+    tests = [(n[5:].replace("_", "-"), f) for n, f in globals().items() if n.startswith("test_")]
+    tests = [t for t in tests if not wanted or t[0] in wanted]
+    print("1..%d" % len(tests))
+    failed = 0
+    for i, (name, function) in enumerate(tests, 1):
+        apps = []
+
+        def keep(app):
+            apps.append(app)
+            return app
+
+        begin = time.monotonic()
+        try:
+            function(keep)
+            print("ok %d /ui/drive/%s # %.1f s" % (i, name, time.monotonic() - begin))
+        except Exception:
+            failed += 1
+            print("not ok %d /ui/drive/%s" % (i, name))
+            for line in traceback.format_exc().splitlines():
+                print("# " + line)
+            shots = os.environ.get("KVASIR_UI_SHOTS")
+            if apps and shots:
+                apps[-1].shot(os.path.join(shots, name + ".png"))
+        finally:
+            for app in apps:
+                remove_app(app)
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
