@@ -121,7 +121,7 @@ update_softmax (const KvasirTensor *node,
 static bool
 is_read_in_place (const KvasirOpRun *run, const Slice *slice, int64_t n_rows)
 {
-  return run->kernels->score != NULL && n_rows <= KVASIR_FEW_TOKENS && slice->n % 16 == 0 &&
+  return run->kernels->score != NULL && n_rows <= KVASIR_FEW_QUERIES && slice->n % 16 == 0 &&
          kvasir_type_get_block_len ((int) slice->cache->type) == 1;
 }
 

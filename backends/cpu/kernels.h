@@ -62,9 +62,9 @@ typedef struct
   KvasirProductFn many;
 } KvasirProductKernel;
 
-#define KVASIR_FEW_TOKENS 8
+#define KVASIR_FEW_TOKENS 4
 
-/* Rows of weights that a `many` kernel unpacks at a time; parts begin at multiples of it. */
+/* Rows of weights that a `many` kernel takes at most; parts begin at multiples of half as many. */
 #define KVASIR_TILE_ROWS 64
 
 /* Elements of a row that the f32 `many` kernels unpack at a time. */
@@ -82,6 +82,8 @@ typedef struct
   bool accumulate;
 } KvasirDense;
 
+#define KVASIR_FEW_QUERIES 8
+
 /* Few queries or weights against one tile of a cache, read where it lies. */
 typedef struct
 {
@@ -91,7 +93,7 @@ typedef struct
   const uint8_t *next; /* as many rows that will be wanted next, to be fetched, or NULL */
   size_t next_stride, next_bytes;
   int width;
-  int n; /* queries or rows of weights, at most KVASIR_FEW_TOKENS */
+  int n; /* queries or rows of weights, at most KVASIR_FEW_QUERIES */
   const float *in;
   float *out;
 } KvasirTileProduct;

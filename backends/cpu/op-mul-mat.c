@@ -7,7 +7,8 @@
 /* Weights that a thread takes at a time: enough to hide the hand-over, small enough that the
  * threads end together. */
 #define PIECE_BYTES 16384
-#define PIECE_TOKENS 128
+/* Tokens below which a tile is not worth its unpacking a second time. */
+#define LEAST_TOKENS 32
 
 static const KvasirProductKernel *
 get_kernel (const KvasirTensor *node, const KvasirCpuKernels *kernels)
@@ -99,37 +100,43 @@ typedef struct
   int64_t n_row_pieces, n_token_pieces;
 } Cut;
 
+/* Long steps: tiles of rows, with all tokens where that gives every thread a few pieces. */
 static Cut
-cut_product (const KvasirTensor *node)
+cut_for_many (const KvasirTensor *node, int n_threads)
+{
+  int64_t n_rows = node->ne[0], n_tokens = node->ne[1], wanted = 4 * (int64_t) n_threads;
+  int64_t n_tiles = n_rows / KVASIR_TILE_ROWS;
+  Cut cut = { .rows = n_tiles < wanted ? KVASIR_TILE_ROWS / 2 : KVASIR_TILE_ROWS };
+
+  cut.n_row_pieces = (n_rows + cut.rows - 1) / cut.rows;
+  int64_t n_parts = (wanted + cut.n_row_pieces - 1) / cut.n_row_pieces;
+  int64_t tokens = (n_tokens + n_parts - 1) / n_parts;
+  tokens = tokens > LEAST_TOKENS ? tokens : LEAST_TOKENS;
+  cut.tokens = (tokens + KVASIR_ACT_PAD - 1) / KVASIR_ACT_PAD * KVASIR_ACT_PAD;
+  cut.n_token_pieces = (n_tokens + cut.tokens - 1) / cut.tokens;
+  return cut;
+}
+
+static Cut
+cut_product (const KvasirTensor *node, int n_threads)
 {
   int64_t n_rows = node->ne[0], n_tokens = node->ne[1];
   size_t row_bytes = node->src[0]->nb[1];
-  Cut cut = { .tokens = n_tokens };
+  Cut cut = { .tokens = n_tokens, .n_token_pieces = n_tokens > 0 ? 1 : 0 };
 
-  if (n_tokens <= KVASIR_FEW_TOKENS)
-    {
-      int64_t least = (int64_t) (PIECE_BYTES / row_bytes) + 1;
-      int64_t fair = n_rows / 128;
-      cut.rows = ((least > fair ? least : fair) + 15) / 16 * 16;
-    }
-  else
-    {
-      cut.rows = KVASIR_TILE_ROWS;
-      /* A narrow matrix has too few tiles to keep all threads busy to the end. */
-      if (n_rows / KVASIR_TILE_ROWS < 32)
-        cut.tokens = PIECE_TOKENS;
-    }
+  if (n_tokens > KVASIR_FEW_TOKENS)
+    return cut_for_many (node, n_threads);
+  int64_t least = (int64_t) (PIECE_BYTES / row_bytes) + 1, fair = n_rows / 128;
+  cut.rows = ((least > fair ? least : fair) + 15) / 16 * 16;
   cut.n_row_pieces = (n_rows + cut.rows - 1) / cut.rows;
-  cut.n_token_pieces = n_tokens > 0 ? (n_tokens + cut.tokens - 1) / cut.tokens : 0;
   return cut;
 }
 
 static int64_t
 count_multiply (const KvasirOpItem *item, const KvasirOpRun *run)
 {
-  Cut cut = cut_product (item->node);
+  Cut cut = cut_product (item->node, run->n_threads);
 
-  (void) run;
   return cut.n_row_pieces * cut.n_token_pieces;
 }
 
@@ -144,7 +151,7 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 {
   const KvasirTensor *node = item->node, *w = node->src[0], *x = node->src[1];
   const KvasirProductKernel *kernel = get_kernel (node, run->kernels);
-  Cut cut = cut_product (node);
+  Cut cut = cut_product (node, run->n_threads);
   KvasirProduct product = {
     .type = w->type,
     .weights = w->data,

@@ -38,7 +38,7 @@ typedef struct
 
 struct KvasirPlan
 {
-  const KvasirCpuSetup *setup;
+  KvasirCpuSetup *setup;
   size_t n_nodes;
   int *first_item; /* [n_nodes + 1] */
   KvasirOpItem *items;
@@ -263,7 +263,7 @@ add_items (KvasirPlan *plan, Layout *layout, const KvasirTensor *node, int *n_it
 }
 
 KvasirPlan *
-kvasir_cpu_plan_new (const KvasirCpuSetup *setup, KvasirTensor *const *nodes, size_t n_nodes)
+kvasir_cpu_plan_new (KvasirCpuSetup *setup, KvasirTensor *const *nodes, size_t n_nodes)
 {
   size_t n_bytes = kvasir_cpu_plan_get_bytes (setup, nodes, n_nodes);
   Carver carver = { aligned_alloc (ALIGNMENT, n_bytes), 0 };
@@ -340,10 +340,19 @@ add_entry (KvasirPlan *plan, int index, int64_t n_pieces)
   open->n_pieces += n_pieces;
 }
 
+static KvasirOpRun
+get_run (const KvasirPlan *plan, int thread)
+{
+  return (KvasirOpRun){ .kernels = plan->setup->kernels,
+                        .step = plan->step,
+                        .n_threads = plan->n_threads,
+                        .scratch = plan->scratch + (size_t) thread * plan->scratch_bytes };
+}
+
 static void
 lay_out (KvasirPlan *plan, size_t first, size_t n)
 {
-  KvasirOpRun run = { plan->setup->kernels, plan->step, NULL };
+  KvasirOpRun run = get_run (plan, 0);
   int begin = plan->first_item[first], end = plan->first_item[first + n];
 
   plan->n_phases = 0;
@@ -376,8 +385,7 @@ is_aborted (KvasirPlan *plan)
 static void
 run_serial (KvasirPlan *plan, const Phase *phase, int thread)
 {
-  KvasirOpRun run = { plan->setup->kernels, plan->step,
-                      plan->scratch + (size_t) thread * plan->scratch_bytes };
+  KvasirOpRun run = get_run (plan, thread);
 
   for (int e = phase->serial; e >= 0; e = plan->entries[e].next)
     {
@@ -401,8 +409,7 @@ run_piece (KvasirPlan *plan, const Phase *phase, int64_t piece, const KvasirOpRu
 static void
 run_shared (KvasirPlan *plan, Phase *phase, int thread)
 {
-  KvasirOpRun run = { plan->setup->kernels, plan->step,
-                      plan->scratch + (size_t) thread * plan->scratch_bytes };
+  KvasirOpRun run = get_run (plan, thread);
   int64_t piece = thread;
 
   while (piece < phase->n_pieces && !is_aborted (plan))
@@ -449,13 +456,28 @@ run_phases (void *data, int thread)
     }
 }
 
+static void
+run_paced (KvasirPlan *plan, KvasirPace *pace, int64_t begin)
+{
+  KvasirPool *pool = plan->setup->pool;
+  int64_t waited = kvasir_pool_get_wait_ns (pool);
+
+  kvasir_pool_run (pool, plan->n_threads, run_phases, plan);
+  int64_t end = kvasir_pool_get_now_ns ();
+  kvasir_pace_end (pace, plan->n_threads, end - begin, kvasir_pool_get_wait_ns (pool) - waited,
+                   end);
+}
+
 KvasirStatus
 kvasir_cpu_plan_compute (KvasirPlan *plan, size_t first, size_t n, const KvasirStep *step)
 {
-  const KvasirCpuSetup *setup = plan->setup;
+  KvasirCpuSetup *setup = plan->setup;
+  bool is_long = step->n_tokens > 1;
+  KvasirPace *pace = is_long ? &setup->prefill_pace : &setup->decode_pace;
+  int64_t now = kvasir_pool_get_now_ns ();
 
   plan->step = step;
-  plan->n_threads = step->n_tokens > 1 ? setup->n_prefill : setup->n_decode;
+  plan->n_threads = kvasir_pace_begin (pace, is_long ? setup->n_prefill : setup->n_decode, now);
   plan->phase = 0;
   plan->stopped = false;
   atomic_store_explicit (&plan->seen_abort, false, memory_order_relaxed);
@@ -464,6 +486,6 @@ kvasir_cpu_plan_compute (KvasirPlan *plan, size_t first, size_t n, const KvasirS
     return KVASIR_STATUS_ABORTED;
   run_serial (plan, &plan->phases[0], 0);
   if (plan->n_phases > 1)
-    kvasir_pool_run (setup->pool, plan->n_threads, run_phases, plan);
+    run_paced (plan, pace, now);
   return plan->stopped ? KVASIR_STATUS_ABORTED : KVASIR_STATUS_OK;
 }

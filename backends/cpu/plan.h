@@ -10,6 +10,7 @@
 #pragma once
 
 #include "backends/cpu/ops.h"
+#include "backends/cpu/pace.h"
 #include "backends/cpu/pool.h"
 
 /* What all plans of a device share. */
@@ -20,11 +21,12 @@ typedef struct
   int max_threads; /* that plans keep scratch for */
   int n_decode;    /* threads of steps of one token */
   int n_prefill;   /* threads of longer steps; both are reserved in the pool */
+  KvasirPace decode_pace;
+  KvasirPace prefill_pace;
 } KvasirCpuSetup;
 
 /* @setup outlives the plan. The rest is as in backend.h. */
-KvasirPlan *
-kvasir_cpu_plan_new (const KvasirCpuSetup *setup, KvasirTensor *const *nodes, size_t n_nodes);
+KvasirPlan *kvasir_cpu_plan_new (KvasirCpuSetup *setup, KvasirTensor *const *nodes, size_t n_nodes);
 void kvasir_cpu_plan_free (KvasirPlan *plan);
 size_t
 kvasir_cpu_plan_get_bytes (const KvasirCpuSetup *setup, KvasirTensor *const *nodes, size_t n_nodes);

@@ -41,6 +41,7 @@ struct KvasirPool
 
   _Alignas(CACHE_LINE) atomic_int n_sleeping;
   atomic_ullong n_spins, n_yields, n_parks;
+  atomic_llong wait_ns;
   pthread_mutex_t mu;
   pthread_cond_t changed;
 };
@@ -55,8 +56,8 @@ relax (void)
 #endif
 }
 
-static int64_t
-get_now_ns (void)
+int64_t
+kvasir_pool_get_now_ns (void)
 {
   struct timespec now;
   clock_gettime (CLOCK_MONOTONIC, &now);
@@ -78,9 +79,11 @@ sleep_while (KvasirPool *pool, atomic_uint *word, unsigned old)
   pthread_mutex_unlock (&pool->mu);
 }
 
-static void
+/* Returns the time that was waited beyond the spinning. */
+static int64_t
 wait_while (KvasirPool *pool, atomic_uint *word, unsigned old)
 {
+  int64_t begin = 0;
   unsigned spins = 0, yields = 0;
 
   while (spins < N_SPINS && atomic_load_explicit (word, memory_order_acquire) == old)
@@ -90,8 +93,9 @@ wait_while (KvasirPool *pool, atomic_uint *word, unsigned old)
     }
   if (spins == N_SPINS)
     {
-      int64_t deadline = get_now_ns () + YIELD_NS;
-      while (atomic_load_explicit (word, memory_order_acquire) == old && get_now_ns () < deadline)
+      begin = kvasir_pool_get_now_ns ();
+      while (atomic_load_explicit (word, memory_order_acquire) == old &&
+             kvasir_pool_get_now_ns () < begin + YIELD_NS)
         {
           sched_yield ();
           yields++;
@@ -101,6 +105,17 @@ wait_while (KvasirPool *pool, atomic_uint *word, unsigned old)
   atomic_fetch_add_explicit (&pool->n_yields, yields, memory_order_relaxed);
   if (atomic_load_explicit (word, memory_order_acquire) == old)
     sleep_while (pool, word, old);
+  return begin != 0 ? kvasir_pool_get_now_ns () - begin : 0;
+}
+
+/* The same inside a run, where it tells how well the threads keep step. */
+static void
+wait_in_run (KvasirPool *pool, atomic_uint *word, unsigned old)
+{
+  int64_t wait_ns = wait_while (pool, word, old);
+
+  if (wait_ns > 0)
+    atomic_fetch_add_explicit (&pool->wait_ns, wait_ns, memory_order_relaxed);
 }
 
 static void
@@ -225,7 +240,7 @@ kvasir_pool_run (KvasirPool *pool, int n_threads, KvasirPoolFn fn, void *data)
   raise_jobs (pool, n_threads - 1);
   fn (data, 0);
   while ((n_done = atomic_load_explicit (&pool->n_done, memory_order_acquire)) != n_others)
-    wait_while (pool, &pool->n_done, n_done);
+    wait_in_run (pool, &pool->n_done, n_done);
 }
 
 void
@@ -236,13 +251,19 @@ kvasir_pool_meet (KvasirPool *pool, void (*serial) (void *data), void *data)
 
   if (atomic_fetch_add_explicit (&pool->n_arrived, 1, memory_order_acq_rel) + 1 != n_running)
     {
-      wait_while (pool, &pool->meeting, meeting);
+      wait_in_run (pool, &pool->meeting, meeting);
       return;
     }
   serial (data);
   atomic_store_explicit (&pool->n_arrived, 0, memory_order_relaxed);
   atomic_store (&pool->meeting, meeting + 1);
   wake_sleepers (pool);
+}
+
+int64_t
+kvasir_pool_get_wait_ns (KvasirPool *pool)
+{
+  return atomic_load_explicit (&pool->wait_ns, memory_order_relaxed);
 }
 
 void

@@ -30,4 +30,10 @@ void kvasir_pool_run (KvasirPool *pool, int n_threads, KvasirPoolFn fn, void *da
  * the others go on; what it writes is seen by all. */
 void kvasir_pool_meet (KvasirPool *pool, void (*serial) (void *data), void *data);
 
+/* Time that threads of runs have waited for each other beyond the spinning, all of them together,
+ * since the pool was made. */
+int64_t kvasir_pool_get_wait_ns (KvasirPool *pool);
+/* The clock that waits are measured with. */
+int64_t kvasir_pool_get_now_ns (void);
+
 void kvasir_pool_get_counters (KvasirPool *pool, KvasirDeviceCounters *counters);

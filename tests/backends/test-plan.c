@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backends/cpu/machine.h"
+#include "backends/cpu/pace.h"
 #include "rig.h"
 
 enum
@@ -284,6 +285,46 @@ test_thread_limits (void)
     }
 }
 
+enum
+{
+  MS = 1000000
+};
+
+/* Steps of 10 ms in which all threads but one waited @wait_ms; returns the threads of the next one.
+ */
+static int
+run_steps (KvasirPace *pace, int n, int n_wanted, int wait_ms, gint64 *now)
+{
+  for (int i = 0; i < n; i++)
+    {
+      int n_threads = kvasir_pace_begin (pace, n_wanted, *now);
+      *now += 10 * MS;
+      kvasir_pace_end (pace, n_threads, 10 * MS, (n_threads - 1) * wait_ms * MS, *now);
+    }
+  return kvasir_pace_begin (pace, n_wanted, *now);
+}
+
+static void
+test_pace (void)
+{
+  KvasirPace pace = { 0 };
+  gint64 now = 0;
+
+  g_assert_cmpint (run_steps (&pace, 100, 2, 2, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 15, 2, 5, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 1);
+  /* A second later the thread is tried again, and left out again after four bad steps. */
+  g_assert_cmpint (run_steps (&pace, 99, 2, 5, &now), ==, 1);
+  g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 4, 2, 5, &now), ==, 1);
+  /* When the other program has gone, it stays. */
+  g_assert_cmpint (run_steps (&pace, 1000, 2, 0, &now), ==, 2);
+  /* One thread is always left, whatever was left out before. */
+  g_assert_cmpint (run_steps (&pace, 64, 8, 9, &now), ==, 4);
+  g_assert_cmpint (kvasir_pace_begin (&pace, 2, now), ==, 1);
+  g_assert_cmpint (kvasir_pace_begin (&pace, 1, now), ==, 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -295,6 +336,7 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/plan/bytes-need-no-memory", test_bytes_without_memory);
   g_test_add_func ("/backends/plan/abort-stops-between-phases", test_abort);
   g_test_add_func ("/backends/pool/idle-threads-park", test_pool_parks);
+  g_test_add_func ("/backends/pool/slow-threads-are-left-out-for-a-while", test_pace);
   g_test_add_func ("/backends/pool/thread-numbers-are-clamped", test_thread_limits);
   return g_test_run ();
 }
