@@ -1,0 +1,338 @@
+#include "ui/inspector/log-page.h"
+
+#include <glib/gi18n.h>
+
+#include "viz/format.h"
+
+/* New lines a few times a second: nobody reads faster, and each costs a layout. */
+#define FLUSH_INTERVAL_MS 120
+
+struct _KvasirLogPage
+{
+  GtkWidget parent_instance;
+
+  KvasirLogModel *model;         /* (owned) */
+  GtkSingleSelection *selection; /* (owned) */
+  GtkWidget *box;                /* (unowned) the only child */
+  GtkWidget *filter;
+  GtkWidget *note;
+  GtkWidget *scrolled;
+  guint flush_source;
+  gboolean following;
+  gboolean at_end;   /* the person looks at the newest lines */
+  double last_value; /* of the scroll position, to tell a person's scrolling from the list's own */
+  double last_upper;
+};
+
+enum
+{
+  SELECTED,
+  ACTIVATED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (KvasirLogPage, kvasir_log_page, GTK_TYPE_WIDGET)
+
+/* ---- rows */
+
+static GtkWidget *
+make_cell (const char *css_class, guint chars, float xalign)
+{
+  /* Inscriptions never ask for a new layout when their text changes. */
+  GtkWidget *cell = gtk_inscription_new (NULL);
+  gtk_inscription_set_min_chars (GTK_INSCRIPTION (cell), chars);
+  gtk_inscription_set_nat_chars (GTK_INSCRIPTION (cell), chars);
+  gtk_inscription_set_xalign (GTK_INSCRIPTION (cell), xalign);
+  gtk_inscription_set_text_overflow (GTK_INSCRIPTION (cell),
+                                     GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_END);
+  gtk_widget_add_css_class (cell, css_class);
+  return cell;
+}
+
+static void
+setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user_data)
+{
+  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *text = make_cell ("log-text", 20, 0);
+  gtk_widget_set_hexpand (text, TRUE);
+  gtk_box_append (GTK_BOX (row), make_cell ("log-step", 7, 1));
+  gtk_box_append (GTK_BOX (row), text);
+  gtk_list_item_set_child (item, row);
+}
+
+static void
+bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user_data)
+{
+  KvasirLogEntry *entry = gtk_list_item_get_item (item);
+  GtkWidget *step = gtk_widget_get_first_child (gtk_list_item_get_child (item));
+  GtkWidget *text = gtk_widget_get_next_sibling (step);
+  gtk_inscription_set_text (GTK_INSCRIPTION (step), kvasir_log_entry_get_step (entry));
+  gtk_inscription_set_text (GTK_INSCRIPTION (text), kvasir_log_entry_get_text (entry));
+  if (kvasir_log_entry_get_kind (entry) == KVASIR_LOG_TROUBLE)
+    gtk_widget_add_css_class (text, "log-trouble");
+  else
+    gtk_widget_remove_css_class (text, "log-trouble");
+}
+
+/* ---- new lines */
+
+static void
+scroll_to_end (KvasirLogPage *self)
+{
+  GtkAdjustment *adjustment =
+      gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scrolled));
+  gtk_adjustment_set_value (adjustment, gtk_adjustment_get_upper (adjustment));
+}
+
+static void
+update_note (KvasirLogPage *self)
+{
+  guint n_pending = kvasir_log_model_get_n_pending (self->model);
+  guint64 n_dropped = kvasir_log_model_get_n_dropped (self->model);
+  g_autofree char *text = NULL;
+  if (n_pending > 0)
+    text = g_strdup_printf (ngettext ("%s new line waits · scroll to the end",
+                                      "%s new lines wait · scroll to the end", n_pending),
+                            kvasir_format_count (n_pending).s);
+  else if (n_dropped > 0)
+    text = g_strdup_printf (_ ("the newest %s · %s older ones are gone"),
+                            kvasir_format_count (KVASIR_LOG_CAPACITY).s,
+                            kvasir_format_count ((gint64) n_dropped).s);
+  gtk_label_set_label (GTK_LABEL (self->note), text != NULL ? text : "");
+}
+
+static gboolean
+flush_cb (gpointer user_data)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  self->flush_source = 0;
+  if (self->at_end && self->following && gtk_widget_get_mapped (GTK_WIDGET (self)))
+    kvasir_log_model_flush (self->model);
+  update_note (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+queue_flush (KvasirLogPage *self)
+{
+  if (self->flush_source == 0)
+    self->flush_source = g_timeout_add (FLUSH_INTERVAL_MS, flush_cb, self);
+}
+
+void
+kvasir_log_page_add_mail (KvasirLogPage *self, const KvasirMail *mail)
+{
+  const KvasirEvent *event;
+  const gint32 *data;
+  guint n_data;
+  gsize offset = 0;
+  if (mail->events_lost)
+    kvasir_log_model_append_note (self->model, _ ("some events were lost here"));
+  while ((event = kvasir_mail_next_event (mail, &offset, &data, &n_data)) != NULL)
+    kvasir_log_model_append (self->model, event, data, n_data);
+  if (gtk_widget_get_mapped (GTK_WIDGET (self)))
+    queue_flush (self);
+}
+
+void
+kvasir_log_page_set_following (KvasirLogPage *self, gboolean following)
+{
+  self->following = following;
+  if (following)
+    {
+      self->at_end = TRUE;
+      queue_flush (self);
+      scroll_to_end (self);
+    }
+}
+
+/* The list grew or shrank: stay at the end, if that is where the person is. */
+static void
+adjustment_changed_cb (GtkAdjustment *adjustment, gpointer user_data)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  self->last_upper = gtk_adjustment_get_upper (adjustment);
+  if (self->at_end)
+    scroll_to_end (self);
+}
+
+static void
+value_changed_cb (GtkAdjustment *adjustment, gpointer user_data)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  double value = gtk_adjustment_get_value (adjustment);
+  double upper = gtk_adjustment_get_upper (adjustment);
+  double end = upper - gtk_adjustment_get_page_size (adjustment);
+  /* Only a person moves up while the list keeps its length. */
+  if (value < self->last_value - 1 && upper == self->last_upper && value < end - 1)
+    self->at_end = FALSE;
+  else if (value >= end - 1 && !self->at_end)
+    {
+      self->at_end = TRUE;
+      queue_flush (self);
+    }
+  self->last_value = value;
+}
+
+/* ---- choosing */
+
+static void
+selection_changed_cb (GtkSingleSelection *selection, GParamSpec *pspec, gpointer user_data)
+{
+  g_signal_emit (user_data, signals[SELECTED], 0);
+}
+
+static void
+activate_cb (GtkListView *list, guint position, gpointer user_data)
+{
+  g_signal_emit (user_data, signals[ACTIVATED], 0);
+}
+
+static void
+filter_changed_cb (GtkDropDown *filter, GParamSpec *pspec, gpointer user_data)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  guint selected = gtk_drop_down_get_selected (filter);
+  /* The first choice is "everything". */
+  kvasir_log_model_set_filter (self->model, selected == 0 ? KVASIR_LOG_ALL : selected - 1);
+  self->at_end = TRUE;
+  scroll_to_end (self);
+}
+
+KvasirLogEntry *
+kvasir_log_page_get_selected (KvasirLogPage *self)
+{
+  return gtk_single_selection_get_selected_item (self->selection);
+}
+
+void
+kvasir_log_page_clear_selection (KvasirLogPage *self)
+{
+  gtk_single_selection_set_selected (self->selection, GTK_INVALID_LIST_POSITION);
+}
+
+void
+kvasir_log_page_append_text (KvasirLogPage *self, GString *out)
+{
+  GListModel *list = G_LIST_MODEL (self->model);
+  for (guint i = 0; i < g_list_model_get_n_items (list); i++)
+    {
+      g_autoptr (KvasirLogEntry) entry = g_list_model_get_item (list, i);
+      g_string_append_printf (out, "%s  %s\n", kvasir_log_entry_get_step (entry),
+                              kvasir_log_entry_get_text (entry));
+    }
+}
+
+/* ---- the object */
+
+static void
+kvasir_log_page_map (GtkWidget *widget)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (widget);
+  GTK_WIDGET_CLASS (kvasir_log_page_parent_class)->map (widget);
+  queue_flush (self);
+}
+
+static void
+kvasir_log_page_dispose (GObject *object)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (object);
+  g_clear_handle_id (&self->flush_source, g_source_remove);
+  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_object (&self->selection);
+  g_clear_object (&self->model);
+  G_OBJECT_CLASS (kvasir_log_page_parent_class)->dispose (object);
+}
+
+static void
+kvasir_log_page_class_init (KvasirLogPageClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = kvasir_log_page_dispose;
+  widget_class->map = kvasir_log_page_map;
+  signals[SELECTED] = g_signal_new ("selected", KVASIR_TYPE_LOG_PAGE, G_SIGNAL_RUN_LAST, 0, NULL,
+                                    NULL, NULL, G_TYPE_NONE, 0);
+  signals[ACTIVATED] = g_signal_new ("activated", KVASIR_TYPE_LOG_PAGE, G_SIGNAL_RUN_LAST, 0, NULL,
+                                     NULL, NULL, G_TYPE_NONE, 0);
+  gtk_widget_class_set_css_name (widget_class, "logpage");
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LOG);
+}
+
+static GtkWidget *
+make_filter (KvasirLogPage *self)
+{
+  GtkStringList *names = gtk_string_list_new (NULL);
+  gtk_string_list_append (names, _ ("everything"));
+  for (guint kind = 0; kind < KVASIR_N_LOG_KINDS; kind++)
+    gtk_string_list_append (names, kvasir_log_kind_get_label (kind));
+  GtkWidget *filter = gtk_drop_down_new (G_LIST_MODEL (names), NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (filter), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Kind of events"), -1);
+  g_signal_connect (filter, "notify::selected", G_CALLBACK (filter_changed_cb), self);
+  return filter;
+}
+
+static GtkWidget *
+make_list (KvasirLogPage *self)
+{
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+  g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), NULL);
+  self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->model)));
+  gtk_single_selection_set_autoselect (self->selection, FALSE);
+  gtk_single_selection_set_can_unselect (self->selection, TRUE);
+  kvasir_log_page_clear_selection (self);
+  g_signal_connect (self->selection, "notify::selected-item", G_CALLBACK (selection_changed_cb),
+                    self);
+  GtkWidget *list =
+      gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)), factory);
+  g_signal_connect (list, "activate", G_CALLBACK (activate_cb), self);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Events of the engine"), -1);
+  return list;
+}
+
+static void
+kvasir_log_page_init (KvasirLogPage *self)
+{
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  self->model = kvasir_log_model_new ();
+  self->following = TRUE;
+  self->at_end = TRUE;
+  self->filter = make_filter (self);
+  self->note = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->note), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (self->note), PANGO_ELLIPSIZE_END);
+  gtk_widget_add_css_class (self->note, "log-note");
+  gtk_widget_add_css_class (bar, "log-bar");
+  gtk_box_append (GTK_BOX (bar), self->filter);
+  gtk_box_append (GTK_BOX (bar), self->note);
+  self->scrolled = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scrolled), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scrolled), make_list (self));
+  gtk_widget_set_vexpand (self->scrolled, TRUE);
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  gtk_box_append (GTK_BOX (self->box), bar);
+  gtk_box_append (GTK_BOX (self->box), self->scrolled);
+  gtk_widget_set_parent (self->box, GTK_WIDGET (self));
+  GtkAdjustment *adjustment =
+      gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scrolled));
+  g_signal_connect (adjustment, "changed", G_CALLBACK (adjustment_changed_cb), self);
+  g_signal_connect (adjustment, "value-changed", G_CALLBACK (value_changed_cb), self);
+}
+
+GtkWidget *
+kvasir_log_page_new (void)
+{
+  return g_object_new (KVASIR_TYPE_LOG_PAGE, NULL);
+}
+
+KvasirLogModel *
+kvasir_log_page_get_model (KvasirLogPage *self)
+{
+  return self->model;
+}
