@@ -330,8 +330,10 @@ class App:
                            check=True, timeout=10)
         time.sleep(0.4)
 
-    def shot(self, path):
-        subprocess.run(["import", "-window", "root", path], check=True)
+    def shot(self, path, width=None, height=None):
+        """The screen, or its corner of that size; windows open there without a manager."""
+        corner = ["-crop", "%dx%d+0+0" % (width, height), "+repage"] if width else []
+        subprocess.run(["import", "-window", "root", *corner, path], check=True)
 
     # ---- ends
 

@@ -1,0 +1,207 @@
+/* The inspector in a window of its own, fed with made-up snapshots at a steady rate: to be looked
+ * at, and to measure the gaps of the main loop.
+ *
+ *   inspector-window --model tests/data/vocab/tiny-llama.gguf --size 860x900 --page 0
+ *   inspector-window --model ... --all --rate 60 --seconds 10
+ */
+#include <adwaita.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/cpu/cpu.h"
+#include "engine/session/snapshot-build.h"
+#include "tests/viz/fake.h"
+#include "ui/inspector/inspector.h"
+
+#define N_SNAPSHOTS 48
+#define MAX_GAPS 200000
+
+static char *model_path;
+static char *size_text;
+static int page;
+static int rate;
+static int seconds;
+static int message = -1;
+static gboolean all;
+static gboolean dark;
+
+static const GOptionEntry options[] = {
+  { "model", 0, 0, G_OPTION_ARG_FILENAME, &model_path, "Model that stands behind", "FILE" },
+  { "size", 0, 0, G_OPTION_ARG_STRING, &size_text, "Size of the window", "WxH" },
+  { "page", 0, 0, G_OPTION_ARG_INT, &page, "Page to show", "N" },
+  { "rate", 0, 0, G_OPTION_ARG_INT, &rate, "Snapshots a second", "N" },
+  { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "End after this time and print the gaps", "N" },
+  { "message", 0, 0, G_OPTION_ARG_INT, &message, "Message whose cells are outlined", "N" },
+  { "all", 0, 0, G_OPTION_ARG_NONE, &all, "All five pages at once", NULL },
+  { "dark", 0, 0, G_OPTION_ARG_NONE, &dark, "Dark style", NULL },
+  { NULL }
+};
+
+typedef struct
+{
+  KvasirEngineClient *client;
+  GMainLoop *loop;
+  GtkWidget *window;
+  GtkWidget *inspectors[KVASIR_N_INSPECTOR_PAGES];
+  const KvasirSnapshot *snapshots[N_SNAPSHOTS];
+  guint next;
+  gint64 last_us;
+  gint64 *gaps; /* microseconds */
+  guint n_gaps;
+} Demo;
+
+static const KvasirSnapshot *
+make_snapshot (guint index)
+{
+  g_autoptr (Fake) fake = fake_new_chat ();
+  KvasirSnapshotOwned *owned = g_new0 (KvasirSnapshotOwned, 1);
+  guint n_more = index * 2;
+  for (guint i = 0; i < n_more; i++)
+    fake_put (fake, 1908 + i, 1, 1339 + (gint32) i, 1, 641 + i);
+  fake->head = 1908 + n_more;
+  owned->n_refs = 1;
+  owned->shot.sequence = index + 1;
+  owned->shot.model_id = 1;
+  owned->shot.step = fake->step;
+  owned->shot.views = KVASIR_VIEW_CELLS | KVASIR_VIEW_MASK | KVASIR_VIEW_MEMORY;
+  owned->shot.cells = fake_make_cells (fake);
+  owned->shot.mask = fake_make_mask (fake, index % 2 == 0 ? 1 : 16, index % 2 == 0 ? 1 : 3);
+  owned->shot.memory = fake_make_memory ((1755 + n_more) * 23040);
+  return &owned->shot;
+}
+
+static void
+emit_snapshot (Demo *demo)
+{
+  const KvasirSnapshot *snapshot = demo->snapshots[demo->next++ % N_SNAPSHOTS];
+  g_signal_emit_by_name (demo->client, "snapshot", snapshot);
+}
+
+static gboolean
+feed_cb (gpointer user_data)
+{
+  emit_snapshot (user_data);
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+gap_cb (gpointer user_data)
+{
+  Demo *demo = user_data;
+  gint64 now_us = g_get_monotonic_time ();
+  if (demo->last_us > 0 && demo->n_gaps < MAX_GAPS)
+    demo->gaps[demo->n_gaps++] = now_us - demo->last_us;
+  demo->last_us = now_us;
+  return G_SOURCE_CONTINUE;
+}
+
+static int
+compare_gaps (const void *a, const void *b)
+{
+  gint64 x = *(const gint64 *) a;
+  gint64 y = *(const gint64 *) b;
+  return x < y ? -1 : x > y;
+}
+
+static gboolean
+end_cb (gpointer user_data)
+{
+  Demo *demo = user_data;
+  qsort (demo->gaps, demo->n_gaps, sizeof (gint64), compare_gaps);
+  if (demo->n_gaps > 0)
+    printf ("%u gaps of the main loop: median %.1f ms, p99 %.1f ms, max %.1f ms\n", demo->n_gaps,
+            (double) demo->gaps[demo->n_gaps / 2] / 1e3,
+            (double) demo->gaps[demo->n_gaps * 99 / 100] / 1e3,
+            (double) demo->gaps[demo->n_gaps - 1] / 1e3);
+  g_main_loop_quit (demo->loop);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+start_measuring_cb (gpointer user_data)
+{
+  g_timeout_add_full (G_PRIORITY_HIGH, 1, gap_cb, user_data, NULL);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+loaded_cb (KvasirEngineClient *client, GParamSpec *pspec, gpointer user_data)
+{
+  Demo *demo = user_data;
+  if (kvasir_engine_client_get_state (client) != KVASIR_ENGINE_READY)
+    return;
+  emit_snapshot (demo);
+  if (message >= 0)
+    kvasir_inspector_show_message_cells (KVASIR_INSPECTOR (demo->inspectors[0]), (guint64) message);
+  if (rate > 0)
+    g_timeout_add (1000 / (guint) rate, feed_cb, demo);
+}
+
+static char *
+name_chat (guint64 chat_id, gpointer user_data)
+{
+  return g_strdup ("Why is the sky blue?");
+}
+
+static void
+add_inspectors (Demo *demo)
+{
+  GtkWidget *grid = gtk_grid_new ();
+  guint n = all ? KVASIR_N_INSPECTOR_PAGES : 1;
+  for (guint i = 0; i < n; i++)
+    {
+      GtkWidget *inspector = kvasir_inspector_new (demo->client);
+      demo->inspectors[i] = inspector;
+      kvasir_inspector_set_chat_name_func (KVASIR_INSPECTOR (inspector), name_chat, NULL, NULL);
+      kvasir_inspector_set_page (KVASIR_INSPECTOR (inspector), all ? i : (guint) page);
+      gtk_widget_set_hexpand (inspector, TRUE);
+      gtk_widget_set_vexpand (inspector, TRUE);
+      gtk_grid_attach (GTK_GRID (grid), inspector, (gint) i % 3, (gint) i / 3, 1, 1);
+    }
+  gtk_window_set_child (GTK_WINDOW (demo->window), grid);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autoptr (GError) error = NULL;
+  Demo demo = { 0 };
+  int width = 860;
+  int height = 900;
+  g_option_context_add_main_entries (context, options, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    g_error ("%s", error->message);
+  adw_init ();
+  adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
+                                      dark ? ADW_COLOR_SCHEME_FORCE_DARK
+                                           : ADW_COLOR_SCHEME_FORCE_LIGHT);
+  if (size_text != NULL)
+    sscanf (size_text, "%dx%d", &width, &height);
+  KvasirCpuOptions cpu = { .isa = KVASIR_CPU_ISA_SCALAR, .n_threads = 1 };
+  KvasirDevice *device = kvasir_cpu_device_new (&cpu);
+  for (guint i = 0; i < N_SNAPSHOTS; i++)
+    demo.snapshots[i] = make_snapshot (i);
+  demo.gaps = g_new (gint64, MAX_GAPS);
+  demo.loop = g_main_loop_new (NULL, FALSE);
+  demo.client = kvasir_engine_client_new (device);
+  demo.window = gtk_window_new ();
+  gtk_window_set_default_size (GTK_WINDOW (demo.window), width, height);
+  gtk_window_set_decorated (GTK_WINDOW (demo.window), FALSE);
+  add_inspectors (&demo);
+  g_signal_connect (demo.client, "notify::state", G_CALLBACK (loaded_cb), &demo);
+  gtk_window_present (GTK_WINDOW (demo.window));
+  if (model_path != NULL)
+    {
+      KvasirContextParams params;
+      kvasir_context_params_init (&params);
+      kvasir_engine_client_load (demo.client, model_path, &params);
+    }
+  if (seconds > 0)
+    {
+      g_timeout_add (1500, start_measuring_cb, &demo);
+      g_timeout_add ((guint) seconds * 1000 + 1500, end_cb, &demo);
+    }
+  g_main_loop_run (demo.loop);
+  return 0;
+}
