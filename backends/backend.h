@@ -155,7 +155,9 @@ typedef struct
   float attn_factor; /* times 1 + 0.1 ln (1 / freq_scale) where ext_factor is not 0 */
   float beta_fast;
   float beta_slow;
-  int32_t head_dim; /* ROPE_SHIFT only: elements of a head in the cache; 0: n_rot */
+  int32_t head_dim;     /* ROPE_SHIFT only: elements of a head in the cache; 0: n_rot */
+  int32_t shift_scales; /* ROPE_SHIFT only. 0: keys keep their length. 1: every row, turned or not,
+                           is multiplied by the magnitude that ROPE applies */
 } KvasirRopeParams;
 
 typedef struct

@@ -153,6 +153,8 @@ read_context (KvasirScenario *self, guint line, const json_t *json, GError **err
   p->n_ctx = 512;
   p->n_seq_max = 1;
   p->n_threads = 1;
+  /* Traces are made by the reference, whose shifts lengthen the keys of yarn models. */
+  p->shift_scales = TRUE;
   if (json != NULL && !json_is_object (json))
     return kvasir_scenario_fail (self, line, "context", error, "an object expected");
   return read_header_object (self, line, json, members, G_N_ELEMENTS (members), error);

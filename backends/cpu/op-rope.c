@@ -39,7 +39,7 @@ get_turn (const KvasirTensor *node)
       turn.magnitude *= 1 + 0.1 * log (1 / (double) p->freq_scale);
     }
   /* The magnitude is in the keys already when they are turned on. */
-  if (node->op == KVASIR_OP_ROPE_SHIFT)
+  if (node->op == KVASIR_OP_ROPE_SHIFT && !p->shift_scales)
     turn.magnitude = 1;
   return turn;
 }
@@ -176,11 +176,12 @@ run_shift (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   float *row = (float *) (void *) run->scratch, *table = row + width;
   int32_t delta = 0;
 
+  fill_angles (&turn, &delta, 1, table);
   end = end < node->src[1]->ne[0] ? end : node->src[1]->ne[0];
   for (int64_t cell = piece * CELLS_PER_PIECE; cell < end; cell++)
     {
       uint8_t *data = kvasir_tensor_get_row (cache, cell, 0, 0);
-      if (deltas[cell] == 0)
+      if (deltas[cell] == 0 && !p->shift_scales)
         continue;
       /* Cells mostly move together, so the last angles serve again. */
       if (deltas[cell] != delta)

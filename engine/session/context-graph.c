@@ -48,6 +48,7 @@ reserve_shift (KvasirContext *self, GError **error)
   if (kvasir_memory_get_shift_obstacle (self->memory) != NULL)
     return TRUE;
   rope.head_dim = (gint32) self->model->hparams.head_dim_k;
+  rope.shift_scales = self->params.shift_scales;
   g = kvasir_graph_new ();
   for (guint c = 0; c < kvasir_memory_get_n_caches (self->memory); c++)
     self->shifts[c] = kvasir_graph_input (

@@ -28,6 +28,8 @@ typedef struct
   gboolean swa_full;
   gboolean offload_kqv;
   gboolean kv_rotate;
+  gboolean shift_scales; /* a K-shift multiplies all keys by yarn's magnitude once more, as the
+                            reference does; only for comparing with its traces */
   guint n_rs_seq;
   guint n_threads;   /* 0: the device's default */
   gboolean no_alloc; /* measure only; decode is a caller's mistake then */
