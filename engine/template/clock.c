@@ -11,102 +11,78 @@ static const char *const months[] = {
   "July",    "August",   "September", "October", "November", "December",
 };
 
+/* A directive that writes a number: get (time) / divisor % modulus in at least @width places. */
 typedef struct
 {
   char directive;
+  int (*get) (GDateTime *time);
+  int divisor;
+  int modulus;
   int width;
   char pad;
 } NumberForm;
 
-/* The value of a directive that writes a number. */
-static gboolean
-get_number (GDateTime *time, char directive, int *value)
+static int
+get_hour12 (GDateTime *time)
 {
-  int hour = g_date_time_get_hour (time);
-  int year_day = g_date_time_get_day_of_year (time) - 1;
-  int week_day = g_date_time_get_day_of_week (time); /* 1 Monday ... 7 Sunday */
-  switch (directive)
-    {
-    case 'Y':
-      *value = g_date_time_get_year (time);
-      return TRUE;
-    case 'C':
-      *value = g_date_time_get_year (time) / 100;
-      return TRUE;
-    case 'y':
-      *value = g_date_time_get_year (time) % 100;
-      return TRUE;
-    case 'G':
-      *value = g_date_time_get_week_numbering_year (time);
-      return TRUE;
-    case 'g':
-      *value = g_date_time_get_week_numbering_year (time) % 100;
-      return TRUE;
-    case 'm':
-      *value = g_date_time_get_month (time);
-      return TRUE;
-    case 'd':
-    case 'e':
-      *value = g_date_time_get_day_of_month (time);
-      return TRUE;
-    case 'j':
-      *value = year_day + 1;
-      return TRUE;
-    case 'H':
-    case 'k':
-      *value = hour;
-      return TRUE;
-    case 'I':
-    case 'l':
-      *value = (hour + 11) % 12 + 1;
-      return TRUE;
-    case 'M':
-      *value = g_date_time_get_minute (time);
-      return TRUE;
-    case 'S':
-      *value = g_date_time_get_second (time);
-      return TRUE;
-    case 'f':
-      *value = g_date_time_get_microsecond (time);
-      return TRUE;
-    case 'u':
-      *value = week_day;
-      return TRUE;
-    case 'w':
-      *value = week_day % 7;
-      return TRUE;
-    case 'V':
-      *value = g_date_time_get_week_of_year (time);
-      return TRUE;
-    case 'U':
-      *value = (year_day + 7 - week_day % 7) / 7;
-      return TRUE;
-    case 'W':
-      *value = (year_day + 7 - (week_day - 1)) / 7;
-      return TRUE;
-    default:
-      return FALSE;
-    }
+  return (g_date_time_get_hour (time) + 11) % 12 + 1;
 }
 
-static void
-append_number (KvasirJinjaBuilder *out, char directive, char flag, int value)
+/* Weeks of the year that began so far, on Sundays or on Mondays. */
+static int
+get_sunday_week (GDateTime *time)
 {
-  static const NumberForm forms[] = {
-    { 'Y', 1, '0' }, { 'G', 4, '0' }, { 'j', 3, '0' }, { 'f', 6, '0' }, { 'u', 1, '0' },
-    { 'w', 1, '0' }, { 'e', 2, ' ' }, { 'k', 2, ' ' }, { 'l', 2, ' ' },
-  };
-  NumberForm form = { directive, 2, '0' };
-  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
-    if (forms[i].directive == directive)
-      form = forms[i];
-  if (flag == '_' || flag == '0')
-    form.pad = flag == '_' ? ' ' : '0';
-  char text[32];
-  int len = g_snprintf (text, sizeof text, "%d", value);
-  if (flag != '-' && len < form.width)
-    kvasir_jinja_builder_repeat (out, form.pad, (gsize) (form.width - len), 0);
-  kvasir_jinja_builder_append_static (out, text);
+  return (g_date_time_get_day_of_year (time) + 6 - g_date_time_get_day_of_week (time) % 7) / 7;
+}
+
+static int
+get_monday_week (GDateTime *time)
+{
+  return (g_date_time_get_day_of_year (time) + 7 - g_date_time_get_day_of_week (time)) / 7;
+}
+
+static const NumberForm number_forms[] = {
+  { 'Y', g_date_time_get_year, 1, 10000, 1, '0' },
+  { 'C', g_date_time_get_year, 100, 100, 2, '0' },
+  { 'y', g_date_time_get_year, 1, 100, 2, '0' },
+  { 'G', g_date_time_get_week_numbering_year, 1, 10000, 4, '0' },
+  { 'g', g_date_time_get_week_numbering_year, 1, 100, 2, '0' },
+  { 'm', g_date_time_get_month, 1, 100, 2, '0' },
+  { 'd', g_date_time_get_day_of_month, 1, 100, 2, '0' },
+  { 'e', g_date_time_get_day_of_month, 1, 100, 2, ' ' },
+  { 'j', g_date_time_get_day_of_year, 1, 1000, 3, '0' },
+  { 'H', g_date_time_get_hour, 1, 100, 2, '0' },
+  { 'k', g_date_time_get_hour, 1, 100, 2, ' ' },
+  { 'I', get_hour12, 1, 100, 2, '0' },
+  { 'l', get_hour12, 1, 100, 2, ' ' },
+  { 'M', g_date_time_get_minute, 1, 100, 2, '0' },
+  { 'S', g_date_time_get_second, 1, 100, 2, '0' },
+  { 'f', g_date_time_get_microsecond, 1, 1000000, 6, '0' },
+  { 'u', g_date_time_get_day_of_week, 1, 10, 1, '0' },
+  { 'w', g_date_time_get_day_of_week, 1, 7, 1, '0' },
+  { 'V', g_date_time_get_week_of_year, 1, 100, 2, '0' },
+  { 'U', get_sunday_week, 1, 100, 2, '0' },
+  { 'W', get_monday_week, 1, 100, 2, '0' },
+};
+
+static gboolean
+append_number (KvasirJinjaBuilder *out, GDateTime *time, char directive, char flag)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (number_forms); i++)
+    {
+      const NumberForm *form = &number_forms[i];
+      if (form->directive != directive)
+        continue;
+      char text[32];
+      char pad = flag == '_' ? ' ' : flag == '0' ? '0' : form->pad;
+      int len =
+          g_snprintf (text, sizeof text, "%d", form->get (time) / form->divisor % form->modulus);
+      if (flag != '-' && len < form->width)
+        kvasir_jinja_builder_repeat (out, pad, (gsize) (form->width - len), 0);
+      kvasir_jinja_builder_append_static (out, text);
+      return TRUE;
+    }
+  return FALSE;
 }
 
 static const char *
@@ -183,7 +159,6 @@ get_abbreviation (char directive)
 static gboolean
 append_directive (KvasirJinjaBuilder *out, GDateTime *time, char directive, char flag)
 {
-  int value;
   gsize len;
   const char *abbreviation = get_abbreviation (directive);
   for (const char *p = abbreviation; p != NULL && *p != '\0'; p++)
@@ -193,11 +168,8 @@ append_directive (KvasirJinjaBuilder *out, GDateTime *time, char directive, char
       append_directive (out, time, *++p, 0);
   if (abbreviation != NULL)
     return TRUE;
-  if (get_number (time, directive, &value))
-    {
-      append_number (out, directive, flag, value);
-      return TRUE;
-    }
+  if (append_number (out, time, directive, flag))
+    return TRUE;
   const char *name = get_name (time, directive, &len);
   if (name == NULL)
     return FALSE;

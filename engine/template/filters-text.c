@@ -181,18 +181,22 @@ filter_escape (KvasirJinjaCall *call, KvasirJinjaValue *out)
 static gboolean
 filter_truncate (KvasirJinjaCall *call, KvasirJinjaValue *out)
 {
-  KvasirJinjaText *text = kvasir_jinja_call_text (call, call->self);
+  KvasirJinjaText *text = call->self.text;
   KvasirJinjaText *end;
   gint64 length;
   gint64 leeway;
-  if (text == NULL || !kvasir_jinja_call_int (call, 0, 255, &length) ||
-      !kvasir_jinja_call_str (call, 2, &end) || !kvasir_jinja_call_int (call, 3, 5, &leeway))
+  *out = call->self;
+  if (call->self.kind == KVASIR_JINJA_UNDEFINED)
+    return TRUE;
+  if (call->self.kind != KVASIR_JINJA_TEXT)
+    return kvasir_jinja_call_fail (call, "a str", call->self);
+  if (!kvasir_jinja_call_int (call, 0, 255, &length) || !kvasir_jinja_call_str (call, 2, &end) ||
+      !kvasir_jinja_call_int (call, 3, 5, &leeway))
     return FALSE;
   if (end == NULL)
     end = kvasir_jinja_text_static (call->heap, "...");
   if (length < (gint64) end->n_chars || leeway < 0 || leeway > G_MAXINT)
     return kvasir_jinja_heap_fail (call->heap, "truncate: the length does not hold the end text");
-  *out = kvasir_jinja_text (text);
   if (length >= (gint64) text->n_chars || (gint64) text->n_chars <= length + leeway)
     return TRUE;
   text = kvasir_jinja_text_sub_chars (call->heap, text, 0, (gsize) length - end->n_chars);
