@@ -86,36 +86,32 @@ cap_scores (float cap, float *scores)
     scores[i] = cap * tanhf (scores[i] / cap);
 }
 
-/* Scores to weights, row by row, and what was summed before to the new maximum. */
+/* Scores of one row to weights, and what was summed before to the new maximum. */
 static void
-update_softmax (const KvasirTensor *node,
-                const KvasirOpRun *run,
-                const KvasirAttentionPart *part,
-                int64_t head,
-                float *scores,
-                const KvasirAttentionState *state)
+update_row (const KvasirTensor *node,
+            const KvasirOpRun *run,
+            const KvasirAttentionTile *tile,
+            int64_t row,
+            float *scores)
 {
   const KvasirAttentionParams *p = &node->params.attention;
-  int64_t group = kvasir_attention_get_group (p), row = 0;
+  const KvasirAttentionState *state = &tile->state;
+  int64_t group = kvasir_attention_get_group (p), token = tile->part.token + row / group;
+  uint64_t open = kvasir_attention_get_word (node, token, tile->part.cell);
+  float *out = state->out + row * p->head_dim_v;
 
-  for (int64_t t = part->token; t < part->token_end; t++)
-    for (int64_t g = 0; g < group; g++, row++, scores += KVASIR_TILE)
-      {
-        uint64_t open = kvasir_attention_get_word (node, t, part->cell);
-        float *out = state->out + row * p->head_dim_v;
-        if (open == 0)
-          {
-            memset (scores, 0, KVASIR_TILE * sizeof (float));
-            continue;
-          }
-        if (p->softcap != 0)
-          cap_scores (p->softcap, scores);
-        if (p->max_bias != 0)
-          add_distances (node, head * group + g, t, part->cell, scores);
-        float factor = run->kernels->softmax (scores, open, &state->max[row], &state->sum[row]);
-        if (factor != 1)
-          run->kernels->scale (out, factor, 0, out, p->head_dim_v);
-      }
+  if (open == 0)
+    {
+      memset (scores, 0, KVASIR_TILE * sizeof (float));
+      return;
+    }
+  if (p->softcap != 0)
+    cap_scores (p->softcap, scores);
+  if (p->max_bias != 0)
+    add_distances (node, tile->head * group + row % group, token, tile->part.cell, scores);
+  float factor = run->kernels->softmax (scores, open, &state->max[row], &state->sum[row]);
+  if (factor != 1)
+    run->kernels->scale (out, factor, 0, out, p->head_dim_v);
 }
 
 static bool
@@ -219,6 +215,7 @@ kvasir_attention_add_tile (const KvasirTensor *node,
   Slice next = { node->src[1], tile->next_cell, tile->next_head * dk, dk };
 
   score_tile (run, tile, &keys, &values, scratch);
-  update_softmax (node, run, part, tile->head, scratch->scores, &tile->state);
+  for (int64_t row = 0; row < tile->n_rows; row++)
+    update_row (node, run, tile, row, scratch->scores + row * KVASIR_TILE);
   mix_tile (run, tile, &values, &next, scratch);
 }

@@ -30,7 +30,8 @@ typedef struct
   float *keys;   /* [head_dim_k][64] */
   float *query;  /* [rows of the state][head_dim_k], scaled */
   float *scores; /* [group * tokens][64] */
-  float *state;
+  float *own;    /* memory for a state */
+  KvasirAttentionState state;
 } KvasirAttentionScratch;
 
 /* What is multiplied with one head of one tile: @query and @state begin at the first of its rows.

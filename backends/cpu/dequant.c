@@ -27,115 +27,105 @@ bf16_to_float (const void *row, float *out, int64_t n)
   const uint16_t *in = row;
 
   for (int64_t i = 0; i < n; i++)
-    out[i] = kvasir_bf16_to_f32 (in[i]);
+    out[i] = kvasir_float_from_bits ((uint32_t) in[i] << 16);
 }
 
 static void
-q4_0_to_float (const void *row, float *out, int64_t n)
+expand_q4_0 (const KvasirBlockQ4_0 *block, float out[32])
 {
-  const KvasirBlockQ4_0 *block = row;
+  float d = kvasir_f16_to_f32 (block->d);
 
-  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+  for (int j = 0; j < 16; j++)
     {
-      float d = kvasir_f16_to_f32 (block->d);
-      for (int j = 0; j < 16; j++)
-        {
-          out[j] = (float) ((block->qs[j] & 15) - 8) * d;
-          out[j + 16] = (float) ((block->qs[j] >> 4) - 8) * d;
-        }
+      out[j] = (float) ((block->qs[j] & 15) - 8) * d;
+      out[j + 16] = (float) ((block->qs[j] >> 4) - 8) * d;
     }
 }
 
 static void
-q4_1_to_float (const void *row, float *out, int64_t n)
+expand_q4_1 (const KvasirBlockQ4_1 *block, float out[32])
 {
-  const KvasirBlockQ4_1 *block = row;
+  float d = kvasir_f16_to_f32 (block->d), m = kvasir_f16_to_f32 (block->m);
 
-  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+  for (int j = 0; j < 16; j++)
     {
-      float d = kvasir_f16_to_f32 (block->d);
-      float m = kvasir_f16_to_f32 (block->m);
-      for (int j = 0; j < 16; j++)
-        {
-          out[j] = (float) (block->qs[j] & 15) * d + m;
-          out[j + 16] = (float) (block->qs[j] >> 4) * d + m;
-        }
+      out[j] = (float) (block->qs[j] & 15) * d + m;
+      out[j + 16] = (float) (block->qs[j] >> 4) * d + m;
     }
 }
 
-static uint32_t
-load_bits (const uint8_t qh[4])
+/* The fifth bit of element @j, as 16 or 0. */
+static int
+get_fifth_bit (const uint8_t qh[4], int j)
 {
-  return (uint32_t) qh[0] | (uint32_t) qh[1] << 8 | (uint32_t) qh[2] << 16 | (uint32_t) qh[3] << 24;
+  return (qh[j / 8] >> (j % 8) & 1) << 4;
 }
 
 static void
-q5_0_to_float (const void *row, float *out, int64_t n)
+expand_q5_0 (const KvasirBlockQ5_0 *block, float out[32])
 {
-  const KvasirBlockQ5_0 *block = row;
+  float d = kvasir_f16_to_f32 (block->d);
 
-  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+  for (int j = 0; j < 16; j++)
     {
-      float d = kvasir_f16_to_f32 (block->d);
-      uint32_t qh = load_bits (block->qh);
-      for (int j = 0; j < 16; j++)
-        {
-          int low = (block->qs[j] & 15) | (int) (qh >> j & 1) << 4;
-          int high = block->qs[j] >> 4 | (int) (qh >> (j + 16) & 1) << 4;
-          out[j] = (float) (low - 16) * d;
-          out[j + 16] = (float) (high - 16) * d;
-        }
+      int low = (block->qs[j] & 15) | get_fifth_bit (block->qh, j);
+      int high = block->qs[j] >> 4 | get_fifth_bit (block->qh, j + 16);
+      out[j] = (float) (low - 16) * d;
+      out[j + 16] = (float) (high - 16) * d;
     }
 }
 
 static void
-q5_1_to_float (const void *row, float *out, int64_t n)
+expand_q5_1 (const KvasirBlockQ5_1 *block, float out[32])
 {
-  const KvasirBlockQ5_1 *block = row;
+  float d = kvasir_f16_to_f32 (block->d), m = kvasir_f16_to_f32 (block->m);
 
-  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+  for (int j = 0; j < 16; j++)
     {
-      float d = kvasir_f16_to_f32 (block->d);
-      float m = kvasir_f16_to_f32 (block->m);
-      uint32_t qh = load_bits (block->qh);
-      for (int j = 0; j < 16; j++)
-        {
-          int low = (block->qs[j] & 15) | (int) (qh >> j & 1) << 4;
-          int high = block->qs[j] >> 4 | (int) (qh >> (j + 16) & 1) << 4;
-          out[j] = (float) low * d + m;
-          out[j + 16] = (float) high * d + m;
-        }
+      int low = (block->qs[j] & 15) | get_fifth_bit (block->qh, j);
+      int high = block->qs[j] >> 4 | get_fifth_bit (block->qh, j + 16);
+      out[j] = (float) low * d + m;
+      out[j + 16] = (float) high * d + m;
     }
 }
 
 static void
-q8_0_to_float (const void *row, float *out, int64_t n)
+expand_q8_0 (const KvasirBlockQ8_0 *block, float out[32])
 {
-  const KvasirBlockQ8_0 *block = row;
+  float d = kvasir_f16_to_f32 (block->d);
 
-  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
-    {
-      float d = kvasir_f16_to_f32 (block->d);
-      for (int j = 0; j < 32; j++)
-        out[j] = (float) block->qs[j] * d;
-    }
+  for (int j = 0; j < 32; j++)
+    out[j] = (float) block->qs[j] * d;
 }
 
 static void
-iq4_nl_to_float (const void *row, float *out, int64_t n)
+expand_iq4_nl (const KvasirBlockIq4Nl *block, float out[32])
 {
-  const KvasirBlockIq4Nl *block = row;
+  float d = kvasir_f16_to_f32 (block->d);
 
-  for (int64_t i = 0; i < n / 32; i++, block++, out += 32)
+  for (int j = 0; j < 16; j++)
     {
-      float d = kvasir_f16_to_f32 (block->d);
-      for (int j = 0; j < 16; j++)
-        {
-          out[j] = (float) kvasir_iq4_values[block->qs[j] & 15] * d;
-          out[j + 16] = (float) kvasir_iq4_values[block->qs[j] >> 4] * d;
-        }
+      out[j] = (float) kvasir_iq4_values[block->qs[j] & 15] * d;
+      out[j + 16] = (float) kvasir_iq4_values[block->qs[j] >> 4] * d;
     }
 }
+
+/* A row as its blocks one after the other. */
+#define TO_FLOAT(name, Block)                                                                      \
+  static void name##_to_float (const void *row, float *out, int64_t n)                             \
+  {                                                                                                \
+    const Block *blocks = row;                                                                     \
+                                                                                                   \
+    for (int64_t i = 0; i < n / 32; i++)                                                           \
+      expand_##name (&blocks[i], out + 32 * i);                                                    \
+  }
+
+TO_FLOAT (q4_0, KvasirBlockQ4_0)
+TO_FLOAT (q4_1, KvasirBlockQ4_1)
+TO_FLOAT (q5_0, KvasirBlockQ5_0)
+TO_FLOAT (q5_1, KvasirBlockQ5_1)
+TO_FLOAT (q8_0, KvasirBlockQ8_0)
+TO_FLOAT (iq4_nl, KvasirBlockIq4Nl)
 
 const KvasirRowToFloat kvasir_scalar_to_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_F32] = kvasir_f32_to_float,

@@ -60,19 +60,3 @@ kvasir_f32_to_f16 (float value)
   bits += 0xfffu + (bits >> 13 & 1u);
   return (uint16_t) (sign | (bits - 0x38000000u) >> 13);
 }
-
-static inline float
-kvasir_bf16_to_f32 (uint16_t half)
-{
-  return kvasir_float_from_bits ((uint32_t) half << 16);
-}
-
-static inline uint16_t
-kvasir_f32_to_bf16 (float value)
-{
-  uint32_t bits = kvasir_float_bits (value);
-
-  if ((bits & 0x7fffffffu) > 0x7f800000u)
-    return (uint16_t) (bits >> 16 | 0x40u);
-  return (uint16_t) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}

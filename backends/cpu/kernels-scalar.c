@@ -84,26 +84,40 @@ rotate (const float *x, const float *table, int n_rot, bool neox, float *y)
     }
 }
 
+static void
+quantize_block (const float x[32], int8_t q[32], float *d, float *s)
+{
+  float largest = 0;
+  int sum = 0;
+
+  for (int j = 0; j < 32; j++)
+    largest = fmaxf (largest, fabsf (x[j]));
+  float id = largest > 1e-30f ? 127 / largest : 0;
+  for (int j = 0; j < 32; j++)
+    {
+      q[j] = (int8_t) rintf (x[j] * id);
+      sum += q[j];
+    }
+  *d = largest / 127;
+  *s = *d * (float) sum;
+}
+
 /* No scalar product takes int8 activations, but a part of the tests does. */
 static void
 quantize (const float *x, int64_t k, KvasirActs acts)
 {
   for (int64_t i = 0; i < k / 32; i++)
-    {
-      float largest = 0;
-      for (int j = 0; j < 32; j++)
-        largest = fmaxf (largest, fabsf (x[32 * i + j]));
-      float d = largest / 127, id = largest > 1e-30f ? 127 / largest : 0;
-      int sum = 0;
-      for (int j = 0; j < 32; j++)
-        {
-          int q = (int) rintf (x[32 * i + j] * id);
-          acts.q[32 * i + j] = (int8_t) q;
-          sum += q;
-        }
-      acts.d[i] = d;
-      acts.s[i] = d * (float) sum;
-    }
+    quantize_block (x + 32 * i, acts.q + 32 * i, acts.d + i, acts.s + i);
+}
+
+static float
+dot (const float *a, const float *b, int64_t n)
+{
+  float sum = 0;
+
+  for (int64_t i = 0; i < n; i++)
+    sum += a[i] * b[i];
+  return sum;
 }
 
 /* Weights of any type: a row is expanded once and multiplied with every token. */
@@ -117,15 +131,11 @@ product (const KvasirProduct *p,
 
   for (int64_t r = part->row; r < part->row_end; r++)
     {
+      float bias = p->bias ? p->bias[r] : 0;
       to_float[p->type](p->weights + (size_t) r * p->weight_stride, row, p->k);
       for (int64_t t = part->token; t < part->token_end; t++)
-        {
-          const float *x = p->x + (size_t) t * p->x_stride;
-          float sum = 0;
-          for (int64_t i = 0; i < p->k; i++)
-            sum += row[i] * x[i];
-          p->dst[(size_t) t * p->dst_stride + (size_t) r] = sum + (p->bias ? p->bias[r] : 0);
-        }
+        p->dst[(size_t) t * p->dst_stride + (size_t) r] =
+            dot (row, p->x + (size_t) t * p->x_stride, p->k) + bias;
     }
 }
 

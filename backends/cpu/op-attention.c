@@ -88,7 +88,7 @@ get_scratch_floats (const KvasirAttentionParams *p)
 static KvasirAttentionScratch
 get_scratch (const KvasirAttentionParams *p, uint8_t *memory)
 {
-  KvasirAttentionScratch scratch;
+  KvasirAttentionScratch scratch = { 0 };
   int64_t rows = get_max_rows (p);
 
   scratch.row_width = get_row_width (p);
@@ -96,7 +96,7 @@ get_scratch (const KvasirAttentionParams *p, uint8_t *memory)
   scratch.keys = scratch.rows + KVASIR_TILE * scratch.row_width;
   scratch.query = scratch.keys + KVASIR_TILE * p->head_dim_k;
   scratch.scores = scratch.query + rows * p->head_dim_k;
-  scratch.state = scratch.scores + rows * KVASIR_TILE;
+  scratch.own = scratch.scores + rows * KVASIR_TILE;
   return scratch;
 }
 
@@ -140,39 +140,55 @@ scale_query (const KvasirTensor *node, const KvasirAttentionPart *part, float *q
         }
 }
 
+/* All heads of @part at the tile @at; @next_cell is that of the tile after it, or -1. */
+static void
+attend_heads (const KvasirTensor *node,
+              const KvasirOpRun *run,
+              const KvasirAttentionPart *part,
+              const KvasirAttentionPart *at,
+              int64_t next_cell,
+              const KvasirAttentionScratch *scratch)
+{
+  const KvasirAttentionParams *p = &node->params.attention;
+  const KvasirAttentionState *state = &scratch->state;
+  int64_t group = kvasir_attention_get_group (p), n_tokens = part->token_end - part->token;
+
+  for (int64_t head = part->head; head < part->head_end; head++)
+    {
+      bool is_last = head == part->head_end - 1;
+      int64_t row = ((head - part->head) * n_tokens + at->token - part->token) * group;
+      KvasirAttentionTile tile = {
+        .part = *at,
+        .head = head,
+        .next_cell = is_last ? next_cell : at->cell,
+        .next_head = is_last ? part->head : head + 1,
+        .n_rows = (at->token_end - at->token) * group,
+        .query = scratch->query + row * p->head_dim_k,
+        .state = { state->max + row, state->sum + row, state->out + row * p->head_dim_v },
+      };
+      kvasir_attention_add_tile (node, run, &tile, scratch);
+    }
+}
+
+/* Fills the state of @scratch for @part. */
 static void
 attend (const KvasirTensor *node,
         const KvasirOpRun *run,
         const KvasirAttentionPart *part,
-        const KvasirAttentionScratch *scratch,
-        const KvasirAttentionState *state)
+        const KvasirAttentionScratch *scratch)
 {
   const KvasirAttentionParams *p = &node->params.attention;
-  int64_t group = kvasir_attention_get_group (p), n_tokens = part->token_end - part->token;
-  KvasirAttentionPart at = *part;
+  int64_t n_heads = (part->head_end - part->head) * kvasir_attention_get_group (p);
+  KvasirAttentionPart at = *part, next;
 
-  clear_state (state, (part->head_end - part->head) * n_tokens * group, p->head_dim_v);
+  clear_state (&scratch->state, n_heads * (part->token_end - part->token), p->head_dim_v);
   scale_query (node, part, scratch->query);
-  while (find_open_tile (node, part, &at))
+  for (; find_open_tile (node, part, &at); at = next)
     {
-      KvasirAttentionPart next = at;
+      next = at;
       next.cell += KVASIR_TILE;
       int64_t next_cell = find_open_tile (node, part, &next) ? next.cell : -1;
-      for (int64_t head = part->head; head < part->head_end; head++)
-        {
-          bool is_last = head == part->head_end - 1;
-          int64_t row = ((head - part->head) * n_tokens + at.token - part->token) * group;
-          KvasirAttentionTile tile = { .part = at,
-                                       .head = head,
-                                       .next_cell = is_last ? next_cell : at.cell,
-                                       .next_head = is_last ? part->head : head + 1,
-                                       .n_rows = (at.token_end - at.token) * group,
-                                       .query = scratch->query + row * p->head_dim_k,
-                                       .state = { state->max + row, state->sum + row,
-                                                  state->out + row * p->head_dim_v } };
-          kvasir_attention_add_tile (node, run, &tile, scratch);
-        }
-      at = next;
+      attend_heads (node, run, part, &at, next_cell, scratch);
     }
 }
 
@@ -236,9 +252,9 @@ attend_split (const KvasirOpItem *item, const KvasirOpRun *run, int64_t split)
                                .cell = n_tiles * split / n_splits * KVASIR_TILE,
                                .cell_end = n_tiles * (split + 1) / n_splits * KVASIR_TILE };
   KvasirAttentionScratch scratch = get_scratch (p, run->scratch);
-  KvasirAttentionState state = get_state (get_split_memory (item, split), p->n_heads * n_tokens);
 
-  attend (node, run, &part, &scratch, &state);
+  scratch.state = get_state (get_split_memory (item, split), p->n_heads * n_tokens);
+  attend (node, run, &part, &scratch);
 }
 
 static void
@@ -256,8 +272,9 @@ attend_piece (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 
   part.head_end = part.head + 1;
   part.token_end = part.token + per_piece < n_tokens ? part.token + per_piece : n_tokens;
-  KvasirAttentionState state = get_state (scratch.state, (part.token_end - part.token) * group);
-  attend (node, run, &part, &scratch, &state);
+  KvasirAttentionState state = get_state (scratch.own, (part.token_end - part.token) * group);
+  scratch.state = state;
+  attend (node, run, &part, &scratch);
   for (int64_t t = part.token; t < part.token_end; t++)
     for (int64_t g = 0; g < group; g++, row++)
       finish_row (node, part.head * group + g, t, state.max[row], state.sum[row],

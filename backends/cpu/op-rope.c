@@ -61,22 +61,26 @@ get_frequency (const Turn *turn, int i)
   return scaled * (1 - mix) + theta * mix;
 }
 
+/* The cosines and sines of pair @i at @n positions, a row of n_rot for each. */
+static void
+fill_pair (const Turn *turn, int i, const int32_t *positions, int64_t n, float *table)
+{
+  int n_pairs = turn->params->n_rot / 2;
+  double frequency = get_frequency (turn, i);
+
+  for (int64_t t = 0; t < n; t++)
+    {
+      double theta = positions[t] * frequency;
+      table[t * 2 * n_pairs + i] = (float) (cos (theta) * turn->magnitude);
+      table[t * 2 * n_pairs + n_pairs + i] = (float) (sin (theta) * turn->magnitude);
+    }
+}
+
 static void
 fill_angles (const Turn *turn, const int32_t *positions, int64_t n, float *table)
 {
-  int n_pairs = turn->params->n_rot / 2;
-
-  for (int i = 0; i < n_pairs; i++)
-    {
-      double frequency = get_frequency (turn, i);
-      for (int64_t t = 0; t < n; t++)
-        {
-          double theta = positions[t] * frequency;
-          float *row = table + t * 2 * n_pairs;
-          row[i] = (float) (cos (theta) * turn->magnitude);
-          row[n_pairs + i] = (float) (sin (theta) * turn->magnitude);
-        }
-    }
+  for (int i = 0; i < turn->params->n_rot / 2; i++)
+    fill_pair (turn, i, positions, n, table);
 }
 
 static int64_t

@@ -42,6 +42,7 @@ struct KvasirPlan
   size_t n_nodes;
   int *first_item; /* [n_nodes + 1] */
   KvasirOpItem *items;
+  int n_items;
   Entry *entries; /* [n_items] */
   Phase *phases;  /* [n_items + 1] */
   uint8_t *slots[N_SLOTS];
@@ -205,28 +206,37 @@ conflicts (const KvasirOpItem *earlier, const KvasirOpItem *later)
   return overlaps (wrote, writes) || reads (later, wrote) || reads (earlier, writes);
 }
 
+/* The last item before @index that wrote what @index needs or took its slot over, or -1. */
+static int
+find_slot_writer (const KvasirPlan *plan, int index)
+{
+  const KvasirOpItem *item = &plan->items[index];
+
+  for (int i = index - 1; i >= 0; i--)
+    {
+      const KvasirOpItem *other = &plan->items[i];
+      if ((other->slot_id == item->slot_id && other->stage->writes_slot) ||
+          reads (item, get_written (other)))
+        return i;
+    }
+  return -1;
+}
+
 /* The earlier item whose slot contents serve @index too: nothing may have taken the slot over or
  * written the sources since. */
 static int
 find_same (const KvasirPlan *plan, int index)
 {
   const KvasirOpItem *item = &plan->items[index];
+  int i = item->stage->is_shareable ? find_slot_writer (plan, index) : -1;
 
-  if (!item->stage->is_shareable)
+  if (i < 0)
     return -1;
-  for (int i = index - 1; i >= 0; i--)
-    {
-      const KvasirOpItem *other = &plan->items[i];
-      if (other->slot_id == item->slot_id && other->stage->writes_slot)
-        {
-          if (!kvasir_op_shares_slot (other->node, item->node))
-            return -1;
-          return other->same_as >= 0 ? other->same_as : i;
-        }
-      if (reads (item, get_written (other)))
-        return -1;
-    }
-  return -1;
+  const KvasirOpItem *other = &plan->items[i];
+  if (other->slot_id != item->slot_id || !other->stage->writes_slot ||
+      reads (item, get_written (other)) || !kvasir_op_shares_slot (other->node, item->node))
+    return -1;
+  return other->same_as >= 0 ? other->same_as : i;
 }
 
 /* Items that are skipped, because an earlier one did the same, hold nobody up. In a segment that
@@ -241,25 +251,32 @@ find_after (const KvasirPlan *plan, int index)
 }
 
 static void
-add_items (KvasirPlan *plan, Layout *layout, const KvasirTensor *node, int *n_items)
+add_item (KvasirPlan *plan, const KvasirOpStage *stage, const KvasirTensor *node, int slot)
+{
+  int index = plan->n_items++;
+  KvasirOpItem *item = &plan->items[index];
+
+  *item = (KvasirOpItem){ .stage = stage, .node = node };
+  if (slot >= 0)
+    {
+      item->slot = plan->slots[slot];
+      item->slot_id = slot + 1;
+    }
+  item->same_as = find_same (plan, index);
+  item->after = find_after (plan, index);
+}
+
+static void
+add_items (KvasirPlan *plan, Layout *layout, const KvasirTensor *node)
 {
   KvasirOpShape shape;
+  int slot = -1;
 
   kvasir_op_describe (node, plan->setup->kernels, &shape);
+  if (shape.slot_kind != KVASIR_SLOT_NONE)
+    slot = find_slot (layout, node, shape.slot_kind);
   for (int i = 0; i < shape.n_stages; i++)
-    {
-      KvasirOpItem *item = &plan->items[*n_items];
-      *item = (KvasirOpItem){ .stage = shape.stages[i], .node = node };
-      if (shape.slot_kind != KVASIR_SLOT_NONE)
-        {
-          int slot = find_slot (layout, node, shape.slot_kind);
-          item->slot = plan->slots[slot];
-          item->slot_id = slot + 1;
-        }
-      item->same_as = find_same (plan, *n_items);
-      item->after = find_after (plan, *n_items);
-      (*n_items)++;
-    }
+    add_item (plan, shape.stages[i], node, slot);
 }
 
 KvasirPlan *
@@ -269,7 +286,6 @@ kvasir_cpu_plan_new (KvasirCpuSetup *setup, KvasirTensor *const *nodes, size_t n
   Carver carver = { aligned_alloc (ALIGNMENT, n_bytes), 0 };
   KvasirPlan *plan = (KvasirPlan *) (void *) carver.memory;
   Layout layout;
-  int n_items = 0;
 
   if (plan == NULL)
     return NULL;
@@ -278,10 +294,10 @@ kvasir_cpu_plan_new (KvasirCpuSetup *setup, KvasirTensor *const *nodes, size_t n
   carve_plan (&carver, plan, &layout, setup->max_threads);
   for (size_t i = 0; i < n_nodes; i++)
     {
-      plan->first_item[i] = n_items;
-      add_items (plan, &layout, nodes[i], &n_items);
+      plan->first_item[i] = plan->n_items;
+      add_items (plan, &layout, nodes[i]);
     }
-  plan->first_item[n_nodes] = n_items;
+  plan->first_item[n_nodes] = plan->n_items;
   return plan;
 }
 

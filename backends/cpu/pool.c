@@ -79,33 +79,44 @@ sleep_while (KvasirPool *pool, atomic_uint *word, unsigned old)
   pthread_mutex_unlock (&pool->mu);
 }
 
+static bool
+has_changed (atomic_uint *word, unsigned old)
+{
+  return atomic_load_explicit (word, memory_order_acquire) != old;
+}
+
+static bool
+spin_while (KvasirPool *pool, atomic_uint *word, unsigned old)
+{
+  unsigned spins = 0;
+
+  for (; spins < N_SPINS && !has_changed (word, old); spins++)
+    relax ();
+  atomic_fetch_add_explicit (&pool->n_spins, spins, memory_order_relaxed);
+  return !has_changed (word, old);
+}
+
+static bool
+yield_while (KvasirPool *pool, atomic_uint *word, unsigned old, int64_t deadline)
+{
+  unsigned yields = 0;
+
+  for (; !has_changed (word, old) && kvasir_pool_get_now_ns () < deadline; yields++)
+    sched_yield ();
+  atomic_fetch_add_explicit (&pool->n_yields, yields, memory_order_relaxed);
+  return !has_changed (word, old);
+}
+
 /* Returns the time that was waited beyond the spinning. */
 static int64_t
 wait_while (KvasirPool *pool, atomic_uint *word, unsigned old)
 {
-  int64_t begin = 0;
-  unsigned spins = 0, yields = 0;
-
-  while (spins < N_SPINS && atomic_load_explicit (word, memory_order_acquire) == old)
-    {
-      relax ();
-      spins++;
-    }
-  if (spins == N_SPINS)
-    {
-      begin = kvasir_pool_get_now_ns ();
-      while (atomic_load_explicit (word, memory_order_acquire) == old &&
-             kvasir_pool_get_now_ns () < begin + YIELD_NS)
-        {
-          sched_yield ();
-          yields++;
-        }
-    }
-  atomic_fetch_add_explicit (&pool->n_spins, spins, memory_order_relaxed);
-  atomic_fetch_add_explicit (&pool->n_yields, yields, memory_order_relaxed);
-  if (atomic_load_explicit (word, memory_order_acquire) == old)
+  if (!spin_while (pool, word, old))
+    return 0;
+  int64_t begin = kvasir_pool_get_now_ns ();
+  if (yield_while (pool, word, old, begin + YIELD_NS))
     sleep_while (pool, word, old);
-  return begin != 0 ? kvasir_pool_get_now_ns () - begin : 0;
+  return kvasir_pool_get_now_ns () - begin;
 }
 
 /* The same inside a run, where it tells how well the threads keep step. */

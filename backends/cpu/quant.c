@@ -21,13 +21,24 @@ f16_from_float (const float *in, void *row, int64_t n)
     out[i] = kvasir_f32_to_f16 (in[i]);
 }
 
+/* To nearest, ties to even; a NaN stays one. */
+static uint16_t
+round_to_bf16 (float value)
+{
+  uint32_t bits = kvasir_float_bits (value);
+
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return (uint16_t) (bits >> 16 | 0x40u);
+  return (uint16_t) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
 void
 kvasir_bf16_from_float (const float *in, void *row, int64_t n)
 {
   uint16_t *out = row;
 
   for (int64_t i = 0; i < n; i++)
-    out[i] = kvasir_f32_to_bf16 (in[i]);
+    out[i] = round_to_bf16 (in[i]);
 }
 
 /* The value of largest magnitude, with its sign; the first of equals. */
@@ -75,62 +86,47 @@ invert (float d)
   return d != 0 ? 1.0f / d : 0.0f;
 }
 
-void
-kvasir_q8_0_from_float (const float *in, void *row, int64_t n)
+static void
+round_q8_0 (const float in[32], KvasirBlockQ8_0 *block)
 {
-  KvasirBlockQ8_0 *block = row;
+  float d = fabsf (find_peak (in)) / 127, id = invert (d);
 
-  for (int64_t i = 0; i < n / 32; i++, block++, in += 32)
+  block->d = kvasir_f32_to_f16 (d);
+  for (int j = 0; j < 32; j++)
     {
-      float d = fabsf (find_peak (in)) / 127;
-      float id = invert (d);
-      block->d = kvasir_f32_to_f16 (d);
-      for (int j = 0; j < 32; j++)
-        {
-          float q = roundf (in[j] * id);
-          block->qs[j] = q >= -127 && q <= 127 ? (int8_t) q : 0;
-        }
+      float q = roundf (in[j] * id);
+      block->qs[j] = q >= -127 && q <= 127 ? (int8_t) q : 0;
     }
 }
 
-void
-kvasir_q4_0_from_float (const float *in, void *row, int64_t n)
+static void
+round_q4_0 (const float in[32], KvasirBlockQ4_0 *block)
 {
-  KvasirBlockQ4_0 *block = row;
+  float d = find_peak (in) / -8, id = invert (d);
 
-  for (int64_t i = 0; i < n / 32; i++, block++, in += 32)
+  block->d = kvasir_f32_to_f16 (d);
+  for (int j = 0; j < 16; j++)
     {
-      float d = find_peak (in) / -8;
-      float id = invert (d);
-      block->d = kvasir_f32_to_f16 (d);
-      for (int j = 0; j < 16; j++)
-        {
-          int low = round_up_to (in[j] * id, 8.5f, 15);
-          int high = round_up_to (in[j + 16] * id, 8.5f, 15);
-          block->qs[j] = (uint8_t) (low | high << 4);
-        }
+      int low = round_up_to (in[j] * id, 8.5f, 15);
+      int high = round_up_to (in[j + 16] * id, 8.5f, 15);
+      block->qs[j] = (uint8_t) (low | high << 4);
     }
 }
 
-void
-kvasir_q4_1_from_float (const float *in, void *row, int64_t n)
+static void
+round_q4_1 (const float in[32], KvasirBlockQ4_1 *block)
 {
-  KvasirBlockQ4_1 *block = row;
+  float min, max;
 
-  for (int64_t i = 0; i < n / 32; i++, block++, in += 32)
+  find_range (in, &min, &max);
+  float d = (max - min) / 15, id = invert (d);
+  block->d = kvasir_f32_to_f16 (d);
+  block->m = kvasir_f32_to_f16 (min);
+  for (int j = 0; j < 16; j++)
     {
-      float min, max;
-      find_range (in, &min, &max);
-      float d = (max - min) / 15;
-      float id = invert (d);
-      block->d = kvasir_f32_to_f16 (d);
-      block->m = kvasir_f32_to_f16 (min);
-      for (int j = 0; j < 16; j++)
-        {
-          int low = round_up_to ((in[j] - min) * id, 0.5f, 15);
-          int high = round_up_to ((in[j + 16] - min) * id, 0.5f, 15);
-          block->qs[j] = (uint8_t) (low | high << 4);
-        }
+      int low = round_up_to ((in[j] - min) * id, 0.5f, 15);
+      int high = round_up_to ((in[j + 16] - min) * id, 0.5f, 15);
+      block->qs[j] = (uint8_t) (low | high << 4);
     }
 }
 
@@ -144,41 +140,31 @@ store_five_bits (const int q[32], uint8_t qh[4], uint8_t qs[16])
     qh[j / 8] |= (uint8_t) ((q[j] >> 4) << (j % 8));
 }
 
-void
-kvasir_q5_0_from_float (const float *in, void *row, int64_t n)
+static void
+round_q5_0 (const float in[32], KvasirBlockQ5_0 *block)
 {
-  KvasirBlockQ5_0 *block = row;
+  float d = find_peak (in) / -16, id = invert (d);
   int q[32];
 
-  for (int64_t i = 0; i < n / 32; i++, block++, in += 32)
-    {
-      float d = find_peak (in) / -16;
-      float id = invert (d);
-      block->d = kvasir_f32_to_f16 (d);
-      for (int j = 0; j < 32; j++)
-        q[j] = round_up_to (in[j] * id, 16.5f, 31);
-      store_five_bits (q, block->qh, block->qs);
-    }
+  block->d = kvasir_f32_to_f16 (d);
+  for (int j = 0; j < 32; j++)
+    q[j] = round_up_to (in[j] * id, 16.5f, 31);
+  store_five_bits (q, block->qh, block->qs);
 }
 
-void
-kvasir_q5_1_from_float (const float *in, void *row, int64_t n)
+static void
+round_q5_1 (const float in[32], KvasirBlockQ5_1 *block)
 {
-  KvasirBlockQ5_1 *block = row;
+  float min, max;
   int q[32];
 
-  for (int64_t i = 0; i < n / 32; i++, block++, in += 32)
-    {
-      float min, max;
-      find_range (in, &min, &max);
-      float d = (max - min) / 31;
-      float id = invert (d);
-      block->d = kvasir_f32_to_f16 (d);
-      block->m = kvasir_f32_to_f16 (min);
-      for (int j = 0; j < 32; j++)
-        q[j] = round_up_to ((in[j] - min) * id, 0.5f, 31);
-      store_five_bits (q, block->qh, block->qs);
-    }
+  find_range (in, &min, &max);
+  float d = (max - min) / 31, id = invert (d);
+  block->d = kvasir_f32_to_f16 (d);
+  block->m = kvasir_f32_to_f16 (min);
+  for (int j = 0; j < 32; j++)
+    q[j] = round_up_to ((in[j] - min) * id, 0.5f, 31);
+  store_five_bits (q, block->qh, block->qs);
 }
 
 /* The table value nearest to @value; the upper one of two equally near. */
@@ -194,28 +180,41 @@ find_iq4 (float value)
 
 /* The indices are chosen with the scale that maps the peak onto the first table value; then the
  * scale is fitted to them by least squares, weighted by x^2. */
-void
-kvasir_iq4_nl_from_float (const float *in, void *row, int64_t n)
+static void
+round_iq4_nl (const float in[32], KvasirBlockIq4Nl *block)
 {
-  KvasirBlockIq4Nl *block = row;
+  float peak = find_peak (in), id = 1.0f / (peak / -127), sum_qx = 0, sum_qq = 0;
 
-  for (int64_t i = 0; i < n / 32; i++, block++, in += 32)
+  memset (block, 0, sizeof *block);
+  if (peak == 0)
+    return;
+  for (int j = 0; j < 32; j++)
     {
-      float peak = find_peak (in);
-      float id = peak != 0 ? 1.0f / (peak / -127) : 0.0f;
-      float sum_qx = 0, sum_qq = 0;
-      memset (block, 0, sizeof *block);
-      for (int j = 0; j < 32 && peak != 0; j++)
-        {
-          int index = find_iq4 (in[j] * id);
-          float q = kvasir_iq4_values[index], weight = in[j] * in[j];
-          block->qs[j % 16] |= (uint8_t) (index << (j / 16 * 4));
-          sum_qx += weight * q * in[j];
-          sum_qq += weight * q * q;
-        }
-      block->d = kvasir_f32_to_f16 (sum_qq > 0 ? sum_qx / sum_qq : 0.0f);
+      int index = find_iq4 (in[j] * id);
+      float q = kvasir_iq4_values[index], weight = in[j] * in[j];
+      block->qs[j % 16] |= (uint8_t) (index << (j / 16 * 4));
+      sum_qx += weight * q * in[j];
+      sum_qq += weight * q * q;
     }
+  block->d = kvasir_f32_to_f16 (sum_qq > 0 ? sum_qx / sum_qq : 0.0f);
 }
+
+/* A row as its blocks one after the other. */
+#define FROM_FLOAT(name, Block)                                                                    \
+  void kvasir_##name##_from_float (const float *in, void *row, int64_t n)                          \
+  {                                                                                                \
+    Block *blocks = row;                                                                           \
+                                                                                                   \
+    for (int64_t i = 0; i < n / 32; i++)                                                           \
+      round_##name (in + 32 * i, &blocks[i]);                                                      \
+  }
+
+FROM_FLOAT (q8_0, KvasirBlockQ8_0)
+FROM_FLOAT (q4_0, KvasirBlockQ4_0)
+FROM_FLOAT (q4_1, KvasirBlockQ4_1)
+FROM_FLOAT (q5_0, KvasirBlockQ5_0)
+FROM_FLOAT (q5_1, KvasirBlockQ5_1)
+FROM_FLOAT (iq4_nl, KvasirBlockIq4Nl)
 
 const KvasirRowFromFloat kvasir_scalar_from_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_F32] = kvasir_f32_from_float,       [KVASIR_TYPE_F16] = f16_from_float,
