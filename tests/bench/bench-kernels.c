@@ -12,8 +12,8 @@
 #include "model.h"
 #include "roof.h"
 
-#define DECODE_BYTES ((size_t) 96 << 20)
-#define LEG_SECONDS 0.06
+#define DECODE_BYTES ((size_t) 64 << 20)
+#define LEG_SECONDS 0.03
 
 static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_Q8_0,
                                     KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q5_0,

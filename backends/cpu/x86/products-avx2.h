@@ -228,6 +228,8 @@ multiply_block (
           memcpy (&four, q + t * k + 4 * j, sizeof four);
           __m256i product = multiply_pairs (type, w, _mm256_set1_epi32 (four));
           pairs[t] = j % fit == 0 ? product : _mm256_add_epi16 (pairs[t], product);
+          /* Otherwise the compiler adds in another order and keeps all products in memory. */
+          __asm__("" : "+x"(pairs[t]));
           if (j % fit == fit - 1)
             dots[t] = j < fit ? widen_pairs (pairs[t])
                               : _mm256_add_epi32 (dots[t], widen_pairs (pairs[t]));
