@@ -76,8 +76,10 @@ draw_head (KvasirCanvas *canvas, const KvasirGrid *grid, guint head)
   cairo_fill (cr);
   double half = kvasir_canvas_measure (canvas, KVASIR_STYLE_STRONG, _ ("head")) / 2 + 6 * unit;
   gboolean right = cell.x + 10 + 2 * half < grid->rect.x + grid->rect.w;
-  kvasir_canvas_tag (canvas, right ? cell.x + 10 + half : cell.x - 10 - half, cell.y - 9,
-                     KVASIR_RGB_WHITE, _ ("head"));
+  /* Above the first row stands the line of text. */
+  kvasir_canvas_tag (canvas, right ? cell.x + 10 + half : cell.x - 10 - half,
+                     cell.y > grid->rect.y + 1 ? cell.y - 9 : cell.y + 10 * unit, KVASIR_RGB_WHITE,
+                     _ ("head"));
 }
 
 static void

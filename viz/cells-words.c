@@ -238,6 +238,9 @@ kvasir_cells_view_append_text (KvasirView *view, GString *out)
   kvasir_headline_append (&view->data, out);
   g_string_append (out, "\n\n");
   kvasir_legend_append_text (self->legend, out);
+  for (guint i = 0; self->memory != NULL && i < self->memory->n_types; i++)
+    g_string_append_printf (out, _ ("buffer type %s: %s\n"), self->memory->types[i].name,
+                            kvasir_format_size (self->memory->types[i].total).s);
   for (guint i = 0; i < self->holdings[0]->n_seqs; i++)
     append_holding (self, &self->holdings[0]->seqs[i], out);
   for (guint i = 0; i < self->n_lanes; i++)

@@ -286,7 +286,8 @@ kvasir_legend_append_text (const KvasirLegend *self, GString *out)
   for (guint i = 0; i < self->rows->len; i++)
     {
       const Row *row = &g_array_index (self->rows, Row, i);
-      if (row->kind == ROW_SPACE)
+      gboolean picture = i + 1 < self->rows->len && row[1].kind == ROW_SPACE;
+      if (row->kind == ROW_SPACE || (row->kind == ROW_HEAD && picture))
         continue;
       if (row->swatch == KVASIR_SWATCH_LETTER)
         g_string_append_printf (out, "%s ", kvasir_palette_get_letter ((guint) row->thing.seq).s);

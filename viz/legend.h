@@ -54,7 +54,7 @@ void kvasir_legend_draw (const KvasirLegend *self, KvasirCanvas *canvas);
 gboolean kvasir_legend_hit (const KvasirLegend *self, double x, double y, KvasirThing *thing);
 /* The row that stands for a thing, or FALSE. */
 gboolean kvasir_legend_find (const KvasirLegend *self, const KvasirThing *thing, KvasirRect *rect);
-/* "name: value" lines. */
+/* "name: value" lines; a head over what is only drawn is left out. */
 void kvasir_legend_append_text (const KvasirLegend *self, GString *out);
 
 G_END_DECLS

@@ -85,7 +85,7 @@ draw_table (KvasirMemoryView *self, KvasirCanvas *canvas)
   double unit = self->unit;
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_TITLE, KVASIR_RGB_LABEL);
   kvasir_canvas_text_clipped (canvas, rect.x, table.y, rect.w - 210 * unit,
-                              _ ("Planned and measured, MiB"));
+                              _ ("Planned and measured"));
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_NOTE, KVASIR_RGB_DIM);
   kvasir_canvas_text_right (canvas, rect.x + rect.w - 140 * unit, table.y, _ ("planned"));
   kvasir_canvas_text_right (canvas, rect.x + rect.w - 62 * unit, table.y, _ ("measured"));
@@ -104,7 +104,7 @@ draw_table (KvasirMemoryView *self, KvasirCanvas *canvas)
                       (KvasirRect){ rect.x, round (table.y - 9 * unit), rect.w, 2 });
   table.y += 4 * unit;
   table.style = KVASIR_STYLE_MONO_STRONG;
-  draw_table_line (&table, _ ("all"), self->sums->total_planned, self->sums->total);
+  draw_table_line (&table, _ ("all, MiB"), self->sums->total_planned, self->sums->total);
 }
 
 void

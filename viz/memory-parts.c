@@ -17,10 +17,11 @@ get_width (const KvasirMemoryView *self)
 }
 
 static void
-add_head (KvasirMemoryView *self, double y, const char *head, const char *note, double note_x)
+add_head (KvasirMemoryView *self, double y, const char *head, const char *note)
 {
+  double width = kvasir_canvas_measure (self->base.canvas, KVASIR_STYLE_TITLE, head);
   kvasir_memory_view_add_text (self, MARGIN, y, KVASIR_STYLE_TITLE, -1, g_strdup (head));
-  kvasir_memory_view_add_text (self, MARGIN + note_x * self->unit, y, KVASIR_STYLE_NOTE, -1,
+  kvasir_memory_view_add_text (self, MARGIN + width + 16 * self->unit, y, KVASIR_STYLE_NOTE, -1,
                                g_strdup (note));
 }
 
@@ -79,7 +80,7 @@ kvasir_memory_view_add_devices (KvasirMemoryView *self, double y)
   guint64 largest = 1;
   for (guint i = 0; i < shot->n_devices; i++)
     largest = MAX (largest, shot->devices[i].total_bytes);
-  add_head (self, y, _ ("Devices"), _ ("one scale for all; hatched weights are a mapped file"), 70);
+  add_head (self, y, _ ("Devices"), _ ("one scale for all; hatched weights are a mapped file"));
   for (guint i = 0; i < shot->n_devices; i++)
     {
       const KvasirDeviceShot *device = &shot->devices[i];
@@ -260,7 +261,7 @@ kvasir_memory_view_add_icicle (KvasirMemoryView *self, double y)
   double x = MARGIN;
   g_autofree char *note = g_strdup_printf (_ ("width = bytes, %s in all; F full, W window"),
                                            kvasir_format_size (self->sums->total).s);
-  add_head (self, y, _ ("By buffer type, kind, layer"), note, 186);
+  add_head (self, y, _ ("By buffer type, kind, layer"), note);
   for (guint i = 0; i < self->sums->n_types; i++)
     {
       add_icicle_type (&icicle, &self->sums->types[i], x);
@@ -311,7 +312,7 @@ kvasir_memory_view_add_layers (KvasirMemoryView *self, double y, double height)
     step *= 5;
   g_autofree char *note =
       g_strdup_printf (_ ("%s over %u layers"), kvasir_format_size (self->sums->kv_bytes).s, n);
-  add_head (self, y, _ ("KV per layer"), note, 96);
+  add_head (self, y, _ ("KV per layer"), note);
   for (guint i = 0; i < n; i++)
     {
       double middle = MARGIN + (i + 0.5) * slot;

@@ -217,7 +217,7 @@ kvasir_view_append_token (const KvasirView *self, gint32 token, GString *out)
   g_autofree char *text = kvasir_view_dup_token_text (self, token);
   if (token < 0)
     g_string_append (out, _ ("token unknown"));
-  else if (self->token_text == NULL)
+  else if (self->token_text == NULL || text[0] == '\0')
     g_string_append_printf (out, _ ("token %s"), kvasir_format_count (token).s);
   else
     g_string_append_printf (out, _ ("token \"%s\" (%s)"), text, kvasir_format_count (token).s);

@@ -192,7 +192,8 @@ fill_stream (const Fake *self, KvasirCacheShot *cache, guint stream)
       if (self->pos[i] < 0)
         {
           shot->n_holes += free_run == 0 && cell < shot->used_max;
-          shot->largest_free_run = MAX (shot->largest_free_run, ++free_run);
+          free_run++;
+          shot->largest_free_run = MAX (shot->largest_free_run, free_run);
           continue;
         }
       free_run = 0;

@@ -39,6 +39,8 @@ make_strip (KvasirInspector *self)
   gtk_inscription_set_text_overflow (GTK_INSCRIPTION (self->headline),
                                      GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_END);
   gtk_inscription_set_nat_chars (GTK_INSCRIPTION (self->headline), 60);
+  /* As high as one line, so that a long text is cut and not wrapped. */
+  gtk_widget_set_valign (self->headline, GTK_ALIGN_CENTER);
   gtk_widget_set_hexpand (self->headline, TRUE);
   gtk_widget_add_css_class (self->headline, "inspector-headline");
   self->follow = gtk_button_new_with_label (NULL);
@@ -75,6 +77,7 @@ hovered_cb (KvasirViewPage *page, gpointer user_data)
 static void
 drawn_cb (KvasirViewPage *page, gpointer user_data)
 {
+  kvasir_inspector_update_headline (user_data);
   kvasir_inspector_queue_words (user_data);
 }
 
@@ -192,6 +195,7 @@ make_text_form (KvasirInspector *self)
   self->text = gtk_text_view_new ();
   gtk_text_view_set_editable (GTK_TEXT_VIEW (self->text), FALSE);
   gtk_text_view_set_cursor_visible (GTK_TEXT_VIEW (self->text), TRUE);
+  gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (self->text), GTK_WRAP_WORD_CHAR);
   gtk_text_view_set_left_margin (GTK_TEXT_VIEW (self->text), 14);
   gtk_text_view_set_top_margin (GTK_TEXT_VIEW (self->text), 8);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->text), GTK_ACCESSIBLE_PROPERTY_LABEL,

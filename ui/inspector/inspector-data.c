@@ -59,8 +59,8 @@ kvasir_inspector_update_views (KvasirInspector *self)
 
 /* ---- parts */
 
-static void
-update_headline (KvasirInspector *self)
+void
+kvasir_inspector_update_headline (KvasirInspector *self)
 {
   KvasirVizData data = kvasir_parts_get_data (&self->parts);
   g_autoptr (GString) text = g_string_new (NULL);
@@ -75,9 +75,11 @@ void
 kvasir_inspector_show_parts (KvasirInspector *self)
 {
   guint page = kvasir_inspector_get_page (self);
-  update_headline (self);
   if (page >= KVASIR_N_VIEW_PAGES)
-    return;
+    {
+      kvasir_inspector_queue_words (self);
+      return;
+    }
   kvasir_view_page_set_parts (self->views[page], &self->parts);
   gtk_widget_set_visible (self->nothing[page], !kvasir_view_page_has_data (self->views[page]));
   /* In the text form no page is drawn that would ask for new words. */
@@ -104,6 +106,7 @@ forget_parts (KvasirInspector *self)
   for (guint i = 0; i < KVASIR_N_VIEW_PAGES; i++)
     kvasir_view_page_set_parts (self->views[i], &self->parts);
   kvasir_inspector_show_parts (self);
+  kvasir_inspector_update_words (self);
 }
 
 /* ---- words */
@@ -129,6 +132,19 @@ append_details (KvasirInspector *self, GString *out)
     kvasir_view_page_describe (self->views[KVASIR_INSPECTOR_CELLS], out);
 }
 
+/* The first line says what it is, the rest is quieter. */
+static void
+set_details (KvasirInspector *self, const char *text)
+{
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+  PangoAttribute *quiet = pango_attr_foreground_alpha_new (G_MAXUINT16 / 100 * 72);
+  const char *rest = strchr (text, '\n');
+  quiet->start_index = rest != NULL ? (guint) (rest - text) : (guint) strlen (text);
+  pango_attr_list_insert (attributes, quiet);
+  gtk_label_set_text (GTK_LABEL (self->details), text);
+  gtk_label_set_attributes (GTK_LABEL (self->details), attributes);
+}
+
 static void
 update_details (KvasirInspector *self)
 {
@@ -139,11 +155,7 @@ update_details (KvasirInspector *self)
   if (gtk_label_get_selection_bounds (GTK_LABEL (self->details), NULL, NULL) ||
       g_strcmp0 (gtk_label_get_text (GTK_LABEL (self->details)), chomped) == 0)
     return;
-  const char *rest = strchr (chomped, '\n');
-  g_autofree char *first = g_markup_escape_text (chomped, rest != NULL ? rest - chomped : -1);
-  g_autofree char *second = g_markup_escape_text (rest != NULL ? rest : "", -1);
-  g_autofree char *markup = g_strdup_printf ("%s<span alpha=\"70%%\">%s</span>", first, second);
-  gtk_label_set_markup (GTK_LABEL (self->details), markup);
+  set_details (self, chomped);
 }
 
 static void
@@ -166,6 +178,7 @@ kvasir_inspector_update_words (KvasirInspector *self)
 {
   g_clear_handle_id (&self->words_source, g_source_remove);
   self->words_us = g_get_monotonic_time ();
+  kvasir_inspector_update_headline (self);
   update_details (self);
   update_text (self);
 }

@@ -50,7 +50,10 @@ void kvasir_inspector_update_views (KvasirInspector *self);
 /* The newest snapshot, as far as it is wanted. */
 void kvasir_inspector_take_snapshot (KvasirInspector *self, const KvasirSnapshot *snapshot);
 void kvasir_inspector_show_parts (KvasirInspector *self);
-/* Details and text form: at once after a person did something, else a few times a second. */
+/* With the picture, so that both name the same number of cells. */
+void kvasir_inspector_update_headline (KvasirInspector *self);
+/* Headline, details and text form: at once after a person did something, else a few times a second.
+ */
 void kvasir_inspector_update_words (KvasirInspector *self);
 void kvasir_inspector_queue_words (KvasirInspector *self);
 /* KvasirTokenTextFunc and KvasirChatNameFunc; @user_data is the inspector. */

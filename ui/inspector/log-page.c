@@ -201,10 +201,16 @@ filter_changed_cb (GtkDropDown *filter, GParamSpec *pspec, gpointer user_data)
   scroll_to_end (self);
 }
 
+GtkSingleSelection *
+kvasir_log_page_get_selection (KvasirLogPage *self)
+{
+  return self->selection;
+}
+
 KvasirLogEntry *
 kvasir_log_page_get_selected (KvasirLogPage *self)
 {
-  return gtk_single_selection_get_selected_item (self->selection);
+  return gtk_single_selection_get_selected_item (kvasir_log_page_get_selection (self));
 }
 
 void

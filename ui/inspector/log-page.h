@@ -23,6 +23,7 @@ GtkWidget *kvasir_log_page_new (void) G_GNUC_WARN_UNUSED_RESULT;
 KvasirLogModel *kvasir_log_page_get_model (KvasirLogPage *self);
 void kvasir_log_page_add_mail (KvasirLogPage *self, const KvasirMail *mail);
 void kvasir_log_page_set_following (KvasirLogPage *self, gboolean following);
+GtkSingleSelection *kvasir_log_page_get_selection (KvasirLogPage *self);
 /* The chosen line, or NULL. */
 KvasirLogEntry *kvasir_log_page_get_selected (KvasirLogPage *self);
 void kvasir_log_page_clear_selection (KvasirLogPage *self);

@@ -1,12 +1,18 @@
 #include "ui/inspector/redraw-turns.h"
 
-#define BUDGET_US 5000
+#define BUDGET_US 3000
+/* A frame with pages in it that takes longer than this is followed by a rest. */
+#define SLOW_FRAME_US 12000
+#define REST 4
 
 typedef struct
 {
-  gint64 frame_us; /* the frame that is being made */
-  gint64 spent_us; /* in it */
-  GQueue waiting;  /* of GWeakRef, longest first */
+  gint64 frame_us; /* the frame that is being made: the clock's own time */
+  gint64 start_us; /* when it was first asked for a turn */
+  gint64 spent_us; /* by pages in it */
+  gint64 rest_until_us;
+  gboolean drawn; /* a page drew in it */
+  GQueue waiting; /* of GWeakRef, longest first */
 } Turns;
 
 static void
@@ -24,6 +30,18 @@ turns_free (gpointer data)
   g_free (turns);
 }
 
+/* The frame is composed: what it cost in all is known only now. */
+static void
+after_paint_cb (GdkFrameClock *clock, gpointer user_data)
+{
+  Turns *turns = user_data;
+  gint64 now_us = g_get_monotonic_time ();
+  gint64 cost_us = now_us - turns->start_us;
+  if (turns->drawn && cost_us > SLOW_FRAME_US)
+    turns->rest_until_us = now_us + REST * cost_us;
+  turns->drawn = FALSE;
+}
+
 static Turns *
 get_turns (GtkWidget *page)
 {
@@ -34,11 +52,14 @@ get_turns (GtkWidget *page)
       turns = g_new0 (Turns, 1);
       g_queue_init (&turns->waiting);
       g_object_set_data_full (G_OBJECT (clock), "kvasir-redraw-turns", turns, turns_free);
+      g_signal_connect (clock, "after-paint", G_CALLBACK (after_paint_cb), turns);
     }
   if (turns->frame_us != gdk_frame_clock_get_frame_time (clock))
     {
       turns->frame_us = gdk_frame_clock_get_frame_time (clock);
+      turns->start_us = g_get_monotonic_time ();
       turns->spent_us = 0;
+      turns->drawn = FALSE;
     }
   return turns;
 }
@@ -81,13 +102,14 @@ kvasir_redraw_turns_take (GtkWidget *page)
   Turns *turns = get_turns (page);
   drop_absent (turns);
   gboolean first = turns->waiting.head == NULL || is_page (turns->waiting.head->data, page);
-  if (turns->spent_us >= BUDGET_US || !first)
+  if (turns->spent_us >= BUDGET_US || turns->start_us < turns->rest_until_us || !first)
     {
       wait (turns, page);
       return FALSE;
     }
   if (turns->waiting.head != NULL)
     weak_ref_free (g_queue_pop_head (&turns->waiting));
+  turns->drawn = TRUE;
   return TRUE;
 }
 

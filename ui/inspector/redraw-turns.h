@@ -2,7 +2,8 @@
  *
  * A page costs a few milliseconds. One page alone is drawn with every snapshot; where several are
  * on screen, each frame draws as many as fit its budget and the others come first in the next one,
- * so that the window answers within a frame whatever is open.
+ * so that the window answers within a frame whatever is open. Where a whole frame is slow (no GPU,
+ * a busy machine) they draw less often, and never take more than a part of the time.
  * Owner: the frame clock of the window. Thread: main thread.
  */
 #pragma once

@@ -90,15 +90,6 @@ make_picture (KvasirViewPage *self)
 }
 
 static void
-update_focus (KvasirViewPage *self)
-{
-  KvasirThing thing;
-  gboolean any = get_subject (self, &thing);
-  if (kvasir_view_set_focus (self->view, any ? &thing : NULL))
-    kvasir_view_page_invalidate (self);
-}
-
-static void
 update_description (KvasirViewPage *self, gboolean now)
 {
   gint64 now_us = g_get_monotonic_time ();
@@ -112,12 +103,39 @@ update_description (KvasirViewPage *self, gboolean now)
                                   text->str, -1);
 }
 
+/* TRUE where what is under the pointer changed. */
+static gboolean
+find_hovered (KvasirViewPage *self)
+{
+  KvasirThing thing = { KVASIR_THING_NONE };
+  if (self->pointer_x >= 0)
+    kvasir_view_hit (self->view, self->pointer_x, self->pointer_y, &thing);
+  if (kvasir_thing_equal (&thing, &self->hovered))
+    return FALSE;
+  self->hovered = thing;
+  self->mark_valid = FALSE;
+  return TRUE;
+}
+
+/* TRUE where the picture is not right any more. */
+static gboolean
+update_focus (KvasirViewPage *self)
+{
+  KvasirThing thing;
+  gboolean any = get_subject (self, &thing);
+  return kvasir_view_set_focus (self->view, any ? &thing : NULL);
+}
+
 static void
 redraw (KvasirViewPage *self)
 {
   self->dirty = FALSE;
   update_layout (self);
   if (self->following && kvasir_view_follow (self->view))
+    update_layout (self);
+  /* Under a pointer that rests there may be something else now. */
+  gboolean hovered = find_hovered (self);
+  if (update_focus (self))
     update_layout (self);
   g_clear_pointer (&self->picture, gsk_render_node_unref);
   self->picture = make_picture (self);
@@ -128,19 +146,18 @@ redraw (KvasirViewPage *self)
       gtk_widget_queue_resize (GTK_WIDGET (self));
     }
   gtk_widget_queue_draw (GTK_WIDGET (self));
+  g_signal_emit (self, signals[DRAWN], 0);
+  if (hovered)
+    g_signal_emit (self, signals[HOVERED], 0);
 }
 
 static void
 update_hovered (KvasirViewPage *self)
 {
-  KvasirThing thing = { KVASIR_THING_NONE };
-  if (self->pointer_x >= 0)
-    kvasir_view_hit (self->view, self->pointer_x, self->pointer_y, &thing);
-  if (kvasir_thing_equal (&thing, &self->hovered))
+  if (!find_hovered (self))
     return;
-  self->hovered = thing;
-  self->mark_valid = FALSE;
-  update_focus (self);
+  if (update_focus (self))
+    kvasir_view_page_invalidate (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
   g_signal_emit (self, signals[HOVERED], 0);
 }
@@ -155,13 +172,9 @@ tick_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer user_data)
         return G_SOURCE_CONTINUE;
       gint64 start_us = g_get_monotonic_time ();
       redraw (self);
-      update_hovered (self);
       kvasir_redraw_turns_spend (widget, g_get_monotonic_time () - start_us);
-      g_signal_emit (self, signals[DRAWN], 0);
       update_description (self, FALSE);
     }
-  if (self->dirty)
-    return G_SOURCE_CONTINUE;
   self->tick = 0;
   return G_SOURCE_REMOVE;
 }
@@ -527,7 +540,8 @@ kvasir_view_page_set_locked (KvasirViewPage *self, const KvasirThing *thing)
     return;
   self->locked = locked;
   self->mark_valid = FALSE;
-  update_focus (self);
+  if (update_focus (self))
+    kvasir_view_page_invalidate (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 

@@ -18,6 +18,7 @@
 
 static char *model_path;
 static char *size_text;
+static char *question;
 static int page;
 static int rate;
 static int seconds;
@@ -28,6 +29,7 @@ static gboolean dark;
 static const GOptionEntry options[] = {
   { "model", 0, 0, G_OPTION_ARG_FILENAME, &model_path, "Model that stands behind", "FILE" },
   { "size", 0, 0, G_OPTION_ARG_STRING, &size_text, "Size of the window", "WxH" },
+  { "ask", 0, 0, G_OPTION_ARG_STRING, &question, "Ask the model instead", "TEXT" },
   { "page", 0, 0, G_OPTION_ARG_INT, &page, "Page to show", "N" },
   { "rate", 0, 0, G_OPTION_ARG_INT, &rate, "Snapshots a second", "N" },
   { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "End after this time and print the gaps", "N" },
@@ -45,6 +47,7 @@ typedef struct
   GtkWidget *inspectors[KVASIR_N_INSPECTOR_PAGES];
   const KvasirSnapshot *snapshots[N_SNAPSHOTS];
   guint next;
+  gboolean loaded;
   gint64 last_us;
   gint64 *gaps; /* microseconds */
   guint n_gaps;
@@ -125,11 +128,25 @@ start_measuring_cb (gpointer user_data)
 }
 
 static void
+ask (Demo *demo)
+{
+  KvasirRequest *request = kvasir_request_new (1, 2);
+  g_ptr_array_add (request->messages, kvasir_message_new (1, KVASIR_ROLE_USER, question));
+  kvasir_engine_client_send (demo->client, request);
+}
+
+static void
 loaded_cb (KvasirEngineClient *client, GParamSpec *pspec, gpointer user_data)
 {
   Demo *demo = user_data;
-  if (kvasir_engine_client_get_state (client) != KVASIR_ENGINE_READY)
+  if (kvasir_engine_client_get_state (client) != KVASIR_ENGINE_READY || demo->loaded)
     return;
+  demo->loaded = TRUE;
+  if (question != NULL)
+    {
+      ask (demo);
+      return;
+    }
   emit_snapshot (demo);
   if (message >= 0)
     kvasir_inspector_show_message_cells (KVASIR_INSPECTOR (demo->inspectors[0]), (guint64) message);
@@ -178,7 +195,7 @@ main (int argc, char **argv)
                                            : ADW_COLOR_SCHEME_FORCE_LIGHT);
   if (size_text != NULL)
     sscanf (size_text, "%dx%d", &width, &height);
-  KvasirCpuOptions cpu = { .isa = KVASIR_CPU_ISA_SCALAR, .n_threads = 1 };
+  KvasirCpuOptions cpu = { .isa = KVASIR_CPU_ISA_AUTO };
   KvasirDevice *device = kvasir_cpu_device_new (&cpu);
   for (guint i = 0; i < N_SNAPSHOTS; i++)
     demo.snapshots[i] = make_snapshot (i);
