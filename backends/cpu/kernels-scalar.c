@@ -85,29 +85,36 @@ rotate (const float *x, const float *table, int n_rot, bool neox, float *y)
 }
 
 static void
-quantize_block (const float x[32], int8_t q[32], float *d, float *s)
+quantize_block (const float x[32], const KvasirActs *acts, int64_t block)
 {
+  int8_t *q = acts->q + 32 * block;
   float largest = 0;
   int sum = 0;
 
   for (int j = 0; j < 32; j++)
     largest = fmaxf (largest, fabsf (x[j]));
-  float id = largest > 1e-30f ? 127 / largest : 0;
+  float id = largest > 1e-30f ? 127 / largest : 0, d = largest / 127;
   for (int j = 0; j < 32; j++)
     {
-      q[j] = (int8_t) rintf (x[j] * id);
-      sum += q[j];
+      float scaled = x[j] * id;
+      q[j] = (int8_t) rintf (scaled);
+      sum += acts->fine != NULL ? KVASIR_FINE * q[j] : q[j];
+      if (acts->fine == NULL)
+        continue;
+      float rest = rintf ((scaled - (float) q[j]) * KVASIR_FINE);
+      acts->fine[32 * block + j] = (int8_t) fminf (rest, 127);
+      sum += acts->fine[32 * block + j];
     }
-  *d = largest / 127;
-  *s = *d * (float) sum;
+  acts->d[block] = acts->fine != NULL ? d / KVASIR_FINE : d;
+  acts->s[block] = acts->d[block] * (float) sum;
 }
 
-/* No scalar product takes int8 activations, but a part of the tests does. */
+/* No scalar product takes integer activations, but a part of the tests does. */
 static void
 quantize (const float *x, int64_t k, KvasirActs acts)
 {
   for (int64_t i = 0; i < k / 32; i++)
-    quantize_block (x + 32 * i, acts.q + 32 * i, acts.d + i, acts.s + i);
+    quantize_block (x + 32 * i, &acts, i);
 }
 
 static float

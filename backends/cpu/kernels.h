@@ -13,16 +13,22 @@
 /* Cells of the cache that attention handles at a time: the width of a mask word. */
 #define KVASIR_TILE 64
 
-/* Activations rounded to int8 in blocks of 32, as the integer products want them. The arrays are
- * [n_tokens padded][k] and [n_tokens padded][k / 32]; tokens are padded to a multiple of
- * KVASIR_ACT_PAD with zeros. */
+/* Activations rounded to integers in blocks of 32, as the integer products want them. The arrays
+ * are [n_tokens padded][k] and [n_tokens padded][k / 32]; tokens are padded to a multiple of
+ * KVASIR_ACT_PAD with zeros.
+ *
+ * Long steps, whose time is the products', round to eight bits: x = d q. Steps of few tokens wait
+ * for memory anyway and keep sixteen: x = d (256 q + fine). Eight bits there would turn near ties
+ * in what a model writes. */
 #define KVASIR_ACT_PAD 4
+#define KVASIR_FINE 256
 
 typedef struct
 {
   int8_t *q;
-  float *d; /* scale of a block */
-  float *s; /* d times the block's sum of q: what a minimum or offset is multiplied with */
+  int8_t *fine; /* NULL in long steps */
+  float *d;     /* scale of a block */
+  float *s;     /* sum of the block's rounded x: what a minimum or offset is multiplied with */
 } KvasirActs;
 
 /* One product dst[token][row] = weights[row] . x[token] (+ bias[row]). */

@@ -4,6 +4,8 @@
  * products with the same input, and then rows of weights are multiplied with them. */
 #include "backends/cpu/ops.h"
 
+#include <string.h>
+
 /* Weights that a thread takes at a time: enough to hide the hand-over, small enough that the
  * threads end together. */
 #define PIECE_BYTES 16384
@@ -26,8 +28,9 @@ static size_t
 get_acts_bytes (int64_t k, int64_t n_tokens)
 {
   size_t n = (size_t) pad_tokens (n_tokens);
+  size_t n_fine = n < KVASIR_FEW_TOKENS ? n : KVASIR_FEW_TOKENS;
 
-  return n * (size_t) k + n * (size_t) (k / 32) * 2 * sizeof (float);
+  return (n + n_fine) * (size_t) k + n * (size_t) (k / 32) * 2 * sizeof (float);
 }
 
 /* The activations of token @token in @slot. */
@@ -37,8 +40,10 @@ get_acts (uint8_t *slot, int64_t k, int64_t n_tokens, int64_t token)
   int64_t n = pad_tokens (n_tokens), n_blocks = k / 32;
   float *d = (float *) (void *) (slot + n * k);
   float *s = d + n * n_blocks;
+  int8_t *fine = (int8_t *) (s + n * n_blocks);
 
   return (KvasirActs){ .q = (int8_t *) slot + token * k,
+                       .fine = n_tokens <= KVASIR_FEW_TOKENS ? fine + token * k : NULL,
                        .d = d + token * n_blocks,
                        .s = s + token * n_blocks };
 }
@@ -65,8 +70,9 @@ count_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
 static void
 clear_acts (KvasirActs acts, int64_t k)
 {
-  for (int64_t i = 0; i < k; i++)
-    acts.q[i] = 0;
+  memset (acts.q, 0, (size_t) k);
+  if (acts.fine != NULL)
+    memset (acts.fine, 0, (size_t) k);
   for (int64_t i = 0; i < k / 32; i++)
     {
       acts.d[i] = 0;

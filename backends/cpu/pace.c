@@ -1,9 +1,16 @@
 #include "backends/cpu/pace.h"
 
+#include <stdbool.h>
+
 /* Of the step, for each thread but the one that is waited for. With two threads half the time would
  * be no gain over one alone, which needs no meetings; a third is not far from that. */
 #define BAD_PERCENT 30
-#define BAD_STEPS 16
+/* Eight bad steps are enough, or more among good ones where every third one is bad: such a step
+ * takes a few times as long as a good one. */
+#define BAD_STEP 2
+#define TOO_BAD 16
+/* A thread on trial fails with two. */
+#define TRIAL 12
 #define RETRY_NS 1000000000
 
 int
@@ -13,8 +20,7 @@ kvasir_pace_begin (KvasirPace *pace, int n_wanted, int64_t now)
     {
       pace->n_left_out--;
       pace->retry_at = now + RETRY_NS;
-      /* A thread on trial has a quarter of the time to fail. */
-      pace->n_bad = BAD_STEPS - BAD_STEPS / 4;
+      pace->badness = TRIAL;
     }
   if (pace->n_left_out > n_wanted - 1)
     pace->n_left_out = n_wanted - 1;
@@ -24,14 +30,14 @@ kvasir_pace_begin (KvasirPace *pace, int n_wanted, int64_t now)
 void
 kvasir_pace_end (KvasirPace *pace, int n_threads, int64_t step_ns, int64_t wait_ns, int64_t now)
 {
-  if (n_threads < 2 || wait_ns * 100 < step_ns * BAD_PERCENT * (n_threads - 1))
-    {
-      pace->n_bad = 0;
-      return;
-    }
-  if (++pace->n_bad < BAD_STEPS)
+  bool is_bad = n_threads > 1 && wait_ns * 100 > step_ns * BAD_PERCENT * (n_threads - 1);
+
+  pace->badness += is_bad ? BAD_STEP : -1;
+  if (pace->badness < 0)
+    pace->badness = 0;
+  if (pace->badness < TOO_BAD)
     return;
-  pace->n_bad = 0;
+  pace->badness = 0;
   pace->n_left_out++;
   pace->retry_at = now + RETRY_NS;
 }

@@ -2,8 +2,8 @@
  *
  * Where another program holds a core, the thread on it makes all others wait at every phase, and
  * fewer threads are faster. A step whose threads waited long for each other for a good part of its
- * time is a bad one; after enough bad ones in a row a thread is left out, and from time to time
- * it gets another chance. How many threads a step had never changes its results.
+ * time is a bad one; where they keep coming a thread is left out, and from time to time it gets
+ * another chance. How many threads a step had never changes its results.
  *
  * Thread: the engine thread. Times in nanoseconds of a clock that never goes back.
  */
@@ -14,7 +14,7 @@
 typedef struct
 {
   int n_left_out;
-  int n_bad;        /* in a row */
+  int badness;      /* goes up with bad steps and down with good ones */
   int64_t retry_at; /* when one left out comes back */
 } KvasirPace;
 

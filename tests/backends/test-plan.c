@@ -311,16 +311,30 @@ test_pace (void)
   gint64 now = 0;
 
   g_assert_cmpint (run_steps (&pace, 100, 2, 2, &now), ==, 2);
-  g_assert_cmpint (run_steps (&pace, 15, 2, 5, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 7, 2, 5, &now), ==, 2);
   g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 1);
-  /* A second later the thread is tried again, and left out again after four bad steps. */
+  /* A second later the thread is tried again, and left out again after two bad steps. */
   g_assert_cmpint (run_steps (&pace, 99, 2, 5, &now), ==, 1);
   g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 2);
-  g_assert_cmpint (run_steps (&pace, 4, 2, 5, &now), ==, 1);
+  g_assert_cmpint (run_steps (&pace, 2, 2, 5, &now), ==, 1);
   /* When the other program has gone, it stays. */
   g_assert_cmpint (run_steps (&pace, 1000, 2, 0, &now), ==, 2);
+  /* Every second step bad is too many, every fourth is not. */
+  for (int i = 0; i < 40; i++)
+    {
+      run_steps (&pace, 1, 2, 5, &now);
+      run_steps (&pace, 3, 2, 0, &now);
+    }
+  g_assert_cmpint (run_steps (&pace, 1, 2, 0, &now), ==, 2);
+  for (int i = 0; i < 20; i++)
+    {
+      run_steps (&pace, 1, 2, 5, &now);
+      run_steps (&pace, 1, 2, 0, &now);
+    }
+  g_assert_cmpint (run_steps (&pace, 1, 2, 0, &now), ==, 1);
   /* One thread is always left, whatever was left out before. */
-  g_assert_cmpint (run_steps (&pace, 64, 8, 9, &now), ==, 4);
+  pace = (KvasirPace){ 0 };
+  g_assert_cmpint (run_steps (&pace, 32, 8, 9, &now), ==, 4);
   g_assert_cmpint (kvasir_pace_begin (&pace, 2, now), ==, 1);
   g_assert_cmpint (kvasir_pace_begin (&pace, 1, now), ==, 1);
 }

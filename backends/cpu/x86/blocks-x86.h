@@ -175,16 +175,25 @@ sum_of_bytes (__m256i q)
   return _mm_cvtsi128_si32 (s);
 }
 
-/* Rounds one token to int8, to nearest. */
+/* Packing works inside halves; the groups of four are put back in order. What does not fit
+ * becomes the nearest that does. */
+INLINE __m256i
+pack_bytes (const __m256i q[4])
+{
+  const __m256i order = _mm256_setr_epi32 (0, 4, 1, 5, 2, 6, 3, 7);
+  __m256i words0 = _mm256_packs_epi32 (q[0], q[1]), words1 = _mm256_packs_epi32 (q[2], q[3]);
+
+  return _mm256_permutevar8x32_epi32 (_mm256_packs_epi16 (words0, words1), order);
+}
+
+/* Rounds one token, to nearest. */
 static void
 quantize (const float *x, int64_t k, KvasirActs acts)
 {
-  const __m256i order = _mm256_setr_epi32 (0, 4, 1, 5, 2, 6, 3, 7);
-
   for (int64_t i = 0; i < k / 32; i++, x += 32)
     {
       __m256 v[4], max = _mm256_setzero_ps ();
-      __m256i q[4];
+      __m256i q[4], fine[4];
       for (int j = 0; j < 4; j++)
         {
           v[j] = _mm256_loadu_ps (x + 8 * j);
@@ -193,13 +202,23 @@ quantize (const float *x, int64_t k, KvasirActs acts)
       float largest = max_of_8 (max), d = largest / 127;
       __m256 factor = _mm256_set1_ps (largest > 1e-30f ? 127 / largest : 0);
       for (int j = 0; j < 4; j++)
-        q[j] = _mm256_cvtps_epi32 (_mm256_mul_ps (v[j], factor));
-      /* Packing works inside halves; the groups of four are put back in order. */
-      __m256i bytes =
-          _mm256_packs_epi16 (_mm256_packs_epi32 (q[0], q[1]), _mm256_packs_epi32 (q[2], q[3]));
-      bytes = _mm256_permutevar8x32_epi32 (bytes, order);
+        {
+          __m256 scaled = _mm256_mul_ps (v[j], factor);
+          q[j] = _mm256_cvtps_epi32 (scaled);
+          __m256 rest = _mm256_sub_ps (scaled, _mm256_cvtepi32_ps (q[j]));
+          fine[j] = _mm256_cvtps_epi32 (_mm256_mul_ps (rest, _mm256_set1_ps (KVASIR_FINE)));
+        }
+      __m256i bytes = pack_bytes (q);
+      int sum = sum_of_bytes (bytes);
       _mm256_storeu_si256 ((void *) (acts.q + 32 * i), bytes);
-      acts.d[i] = d;
-      acts.s[i] = d * (float) sum_of_bytes (bytes);
+      if (acts.fine != NULL)
+        {
+          __m256i rest = pack_bytes (fine);
+          _mm256_storeu_si256 ((void *) (acts.fine + 32 * i), rest);
+          sum = KVASIR_FINE * sum + sum_of_bytes (rest);
+          d /= KVASIR_FINE;
+        }
+      acts.d[i] = acts.fine ? d : _cvtsh_ss (_cvtss_sh (d, 0));
+      acts.s[i] = acts.fine ? d * (float) sum : _cvtsh_ss (_cvtss_sh (d * (float) sum, 0));
     }
 }

@@ -38,6 +38,12 @@ widen_pairs (__m256i pairs)
   return _mm256_madd_epi16 (pairs, _mm256_set1_epi16 (1));
 }
 
+INLINE __m256i
+multiply_bytes (const KvasirType type, __m256i w, const int8_t *q)
+{
+  return widen_pairs (multiply_pairs (type, w, _mm256_loadu_si256 ((const void *) q)));
+}
+
 /* Scales and minimums out of the first four bytes of eight blocks. */
 INLINE void
 split_heads (const KvasirType type, __m128i h0, __m128i h1, __m256 *d, __m256 *m)
@@ -96,9 +102,10 @@ add_blocks (const KvasirProduct *p,
       prefetch (block + (size_t) i * size);
       for (int t = 0; t < n; t++)
         {
-          const int8_t *q = p->acts.q + (token + t) * p->k + (b + i) * 32;
-          __m256i pairs = multiply_pairs (type, w, _mm256_loadu_si256 ((const void *) q));
-          __m256 dot = _mm256_cvtepi32_ps (widen_pairs (pairs));
+          int64_t at = (token + t) * p->k + (b + i) * 32;
+          __m256i high = multiply_bytes (type, w, p->acts.q + at);
+          __m256i low = multiply_bytes (type, w, p->acts.fine + at);
+          __m256 dot = _mm256_cvtepi32_ps (_mm256_add_epi32 (_mm256_slli_epi32 (high, 8), low));
           __m256 *sum = &sums[t][n > 1 ? 0 : i % 2];
           *sum = _mm256_fmadd_ps (dot, _mm256_broadcast_ss (&scales[t][i]), *sum);
         }

@@ -90,6 +90,7 @@ load_two (const KvasirType type, const uint8_t *b0, const uint8_t *b1)
 typedef struct
 {
   const int8_t *q[MAX_FEW];
+  const int8_t *fine[MAX_FEW]; /* of steps of few tokens */
   const float *d[MAX_FEW];
   const float *s[MAX_FEW];
 } FewActs;
@@ -102,6 +103,7 @@ get_few_acts (const KvasirProduct *p, int64_t token, const int n)
   for (int t = 0; t < n; t++)
     {
       acts.q[t] = p->acts.q + (token + t) * p->k;
+      acts.fine[t] = p->acts.fine != NULL ? p->acts.fine + (token + t) * p->k : NULL;
       acts.d[t] = p->acts.d + (token + t) * (p->k / 32);
       acts.s[t] = p->acts.s + (token + t) * (p->k / 32);
     }
@@ -141,7 +143,10 @@ add_blocks (const KvasirType type,
       for (int t = 0; t < n; t++)
         {
           __m512i q = _mm512_loadu_si512 (acts->q[t] + (b + i) * 32);
-          __m512 dot = _mm512_cvtepi32_ps (_mm512_dpbusd_epi32 (_mm512_setzero_si512 (), u, q));
+          __m512i fine = _mm512_loadu_si512 (acts->fine[t] + (b + i) * 32);
+          __m512i high = _mm512_dpbusd_epi32 (_mm512_setzero_si512 (), u, q);
+          __m512 dot =
+              _mm512_cvtepi32_ps (_mm512_dpbusd_epi32 (_mm512_slli_epi32 (high, 8), u, fine));
           __m512 *sum = &sums[t][i / 2 % 2];
           *sum = _mm512_fmadd_ps (dot, _mm512_permutexvar_ps (pick, scales[t]), *sum);
         }
