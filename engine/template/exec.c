@@ -156,9 +156,7 @@ macro_value (KvasirJinjaRender *self, const KvasirJinjaMacro *macro)
   KvasirJinjaValue value = kvasir_jinja_callable_new (&self->heap, NULL, kvasir_jinja_none ());
   value.callable->macro = macro;
   value.callable->scope = self->scope;
-  for (KvasirJinjaScope *scope = self->scope; scope != NULL && !scope->captured;
-       scope = scope->parent)
-    scope->captured = TRUE;
+
   return value;
 }
 

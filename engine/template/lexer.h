@@ -12,7 +12,7 @@
 G_BEGIN_DECLS
 
 /* Brackets open at one time inside a tag. */
-#define KVASIR_JINJA_MAX_BRACKETS 200
+#define KVASIR_JINJA_MAX_BRACKETS 100
 
 typedef enum
 {

@@ -233,16 +233,15 @@ kvasir_jinja_loop_attr (KvasirJinjaHeap *heap,
   return TRUE;
 }
 
-/* One turn in an empty scope. The last turn's is used again unless a macro holds on to it. */
+/* One turn in an empty scope. The turns share one, so a macro that outlives its turn sees the
+ * values of a later one (in Jinja it sees none). */
 static KvasirJinjaFlow
-run_turn (KvasirJinjaLoop *self, KvasirJinjaScope **scope, KvasirJinjaText *loop_name)
+run_turn (KvasirJinjaLoop *self, KvasirJinjaScope *scope, KvasirJinjaText *loop_name)
 {
   KvasirJinjaRender *render = self->render;
-  if (*scope == NULL || (*scope)->captured)
-    *scope = kvasir_jinja_heap_alloc (&render->heap, sizeof **scope);
-  else if ((*scope)->vars != NULL)
-    kvasir_jinja_dict_clear ((*scope)->vars);
-  kvasir_jinja_push_scope (render, *scope);
+  if (scope->vars != NULL)
+    kvasir_jinja_dict_clear (scope->vars);
+  kvasir_jinja_push_scope (render, scope);
   KvasirJinjaValue loop = { .kind = KVASIR_JINJA_LOOP, .loop = self };
   KvasirJinjaFlow flow = KVASIR_JINJA_FLOW_FAIL;
   if (kvasir_jinja_set_var (render, loop_name, loop) &&
@@ -269,7 +268,7 @@ kvasir_jinja_exec_for (KvasirJinjaRender *self, const KvasirJinjaNode *node)
 {
   KvasirJinjaLoop *loop = kvasir_jinja_heap_alloc (&self->heap, sizeof *loop);
   KvasirJinjaText *loop_name = kvasir_jinja_text_static (&self->heap, "loop");
-  KvasirJinjaScope *scope = NULL;
+  KvasirJinjaScope *scope = kvasir_jinja_heap_alloc (&self->heap, sizeof *scope);
   KvasirJinjaValue iterable;
   KvasirJinjaFlow flow = KVASIR_JINJA_FLOW_NEXT;
   loop->render = self;
@@ -283,7 +282,7 @@ kvasir_jinja_exec_for (KvasirJinjaRender *self, const KvasirJinjaNode *node)
   gboolean completed = FALSE;
   while (flow == KVASIR_JINJA_FLOW_NEXT && advance (loop))
     {
-      flow = run_turn (loop, &scope, loop_name);
+      flow = run_turn (loop, scope, loop_name);
       completed |= flow == KVASIR_JINJA_FLOW_NEXT;
       if (flow == KVASIR_JINJA_FLOW_CONTINUE)
         flow = KVASIR_JINJA_FLOW_NEXT;

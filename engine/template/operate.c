@@ -260,11 +260,8 @@ arithmetic (KvasirJinjaHeap *heap,
     }
 }
 
-gboolean
-kvasir_jinja_contains (KvasirJinjaHeap *heap,
-                       KvasirJinjaValue container,
-                       KvasirJinjaValue item,
-                       gboolean *found)
+static gboolean
+contains (KvasirJinjaHeap *heap, KvasirJinjaValue container, KvasirJinjaValue item, gboolean *found)
 {
   *found = FALSE;
   if (container.kind == KVASIR_JINJA_TEXT)
@@ -340,7 +337,7 @@ kvasir_jinja_operate (KvasirJinjaHeap *heap,
     return join (heap, a, b, out);
   if (op == KVASIR_JINJA_OP_IN || op == KVASIR_JINJA_OP_NOT_IN)
     {
-      ok = kvasir_jinja_contains (heap, b, a, &result);
+      ok = contains (heap, b, a, &result);
       result = result == (op == KVASIR_JINJA_OP_IN);
     }
   else

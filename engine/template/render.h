@@ -17,7 +17,6 @@ struct _KvasirJinjaScope
 {
   KvasirJinjaScope *parent; /* (nullable) */
   KvasirJinjaDict *vars;    /* (nullable): until the first is set */
-  gboolean captured;        /* by a macro: must not be emptied and used again */
 };
 
 typedef struct
@@ -70,10 +69,7 @@ gboolean kvasir_jinja_operate (KvasirJinjaHeap *heap,
                                KvasirJinjaValue a,
                                KvasirJinjaValue b,
                                KvasirJinjaValue *out);
-gboolean kvasir_jinja_contains (KvasirJinjaHeap *heap,
-                                KvasirJinjaValue container,
-                                KvasirJinjaValue item,
-                                gboolean *found);
+
 /* object.name: a method before a member; undefined if there is neither. */
 gboolean kvasir_jinja_get_attr (KvasirJinjaHeap *heap,
                                 KvasirJinjaValue object,

@@ -20,9 +20,9 @@ typedef struct _KvasirTemplate KvasirTemplate;
 
 typedef struct
 {
-  guint max_steps;        /* evaluated nodes and loop turns; 0: 10 000 000 */
-  guint max_depth;        /* nesting of expressions, macros and values; 0: 200 */
-  gsize max_output_bytes; /* also of any single string; 0: 64 MiB */
+  guint max_steps;        /* evaluated nodes, loop turns, 64 bytes looked at; 0: 10 000 000 */
+  guint max_depth;        /* nesting of expressions, macros and values; 0: 200; at most 2000 */
+  gsize max_output_bytes; /* also of any single string; 0: 64 MiB. Memory: 4 times this + 16 MiB */
   const char *now; /* local time "2026-03-07T14:05:09" for strftime_now; NULL: the real one */
 } KvasirTemplateOptions;
 

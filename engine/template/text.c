@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* What appending takes whatever the length, in bytes scanned. */
+#define APPEND_COST 8
+
 KvasirJinjaText *
 kvasir_jinja_text_new (KvasirJinjaHeap *heap, const char *bytes, gsize len, guint origin)
 {
@@ -241,7 +244,8 @@ kvasir_jinja_text_sub_chars (KvasirJinjaHeap *heap, KvasirJinjaText *text, gsize
   const char *bytes = kvasir_jinja_text_bytes (heap, text);
   if (text->n_chars == text->len)
     return kvasir_jinja_text_sub (heap, text, from, n);
-  kvasir_jinja_heap_scan (heap, from + n);
+  /* Going through characters takes several times as long as searching bytes. */
+  kvasir_jinja_heap_scan (heap, (from + n) * 4);
   gsize start = kvasir_jinja_char_offset (bytes, text->len, from);
   gsize len = kvasir_jinja_char_offset (bytes + start, text->len - start, n);
   return kvasir_jinja_text_sub (heap, text, start, len);
@@ -301,7 +305,8 @@ may_append (KvasirJinjaBuilder *self, gsize len)
       self->len > self->heap->limits.max_text_bytes - len)
     return kvasir_jinja_heap_fail (self->heap, "a text longer than %" G_GSIZE_FORMAT " bytes",
                                    self->heap->limits.max_text_bytes);
-  return kvasir_jinja_heap_reserve (self->heap, len) && kvasir_jinja_heap_scan (self->heap, len);
+  return kvasir_jinja_heap_reserve (self->heap, len) &&
+         kvasir_jinja_heap_scan (self->heap, len + APPEND_COST);
 }
 
 void

@@ -281,6 +281,9 @@ HAND = r"""
 {% macro t() %}[{{ caller() }}{{ caller is defined }}]{% endmacro %}{% call t() %}body{% endcall %}
 {% macro t() %}{{ caller is defined }}{% endmacro %}{{ t() }}
 {% macro t() %}x{% endmacro %}{% call t() %}body{% endcall %}
+{% macro m() %}[{{ v }}]{% endmacro %}{% for v in [1] %}{{ m() }}{% endfor %}{% with v = 1 %}{{ m() }}{% endwith %}{% set v = 2 %}{{ m() }}
+{% set q = 0 %}{% for i in [1, 2, 3] if i > q %}{% set q = 9 %}{{ loop.last }}{{ i }}{{ q }} {% endfor %}
+{% set e = {} %}{% for i in range(20) %}{{ e.update({i: i * i}) or '' }}{% endfor %}{% for i in range(18) %}{{ e.pop(i) }} {% endfor %}{{ e.update({'n': 1, 3: 2}) }}{{ e }}{{ e.n }}{{ e[3] }}{{ e[19] }}{{ e.get(5) }}
 {% macro m(x, y='d') %}{{ x is defined }}{{ y }}{% endmacro %}{{ m() }}{{ m(nothing) }}{{ m(none, none) }}
 {% if n == 7 %}a{% elif n == 8 %}b{% else %}c{% endif %}{% if 0 %}a{% elif 1 %}b{% endif %}{% if 0 %}{% elif 0 %}{% else %}z{% endif %}{% if l %}L{% endif %}{% if l, %}T{% endif %}
 {{ raise_exception('boom') }}

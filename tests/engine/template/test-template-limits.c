@@ -54,6 +54,9 @@ test_time (void)
     { "{% set t = 'a' * 1000000 %}{% for i in range(99999) %}{{ t.count('b') and '' }}"
       "{% endfor %}",
       "steps" },
+    { "{% set t = 'a' * 1000000 %}{% for i in range(99999) %}{% set x = t.rfind('b') %}{% endfor "
+      "%}",
+      "steps" },
     { "{% set t = 'é' * 100000 %}{% for i in range(99999) %}{% set x = t[90000] %}{% endfor %}",
       "steps" },
     { "{% set t = (' ' * 500000) %}{% for i in range(99999) %}{% set x = t.strip() %}{% endfor %}",
@@ -88,10 +91,10 @@ test_size (void)
       "longer than" },
     { "{% set ns = namespace(l=[1, 2]) %}{% for i in range(99) %}{% set ns.l = ns.l + ns.l %}"
       "{% endfor %}",
-      "more than" },
+      "bytes of memory" },
     { "{% set l = [1, 2] %}{% for i in range(99) %}{% set _ = l.extend(l) %}{% endfor %}",
-      "more than" },
-    { "{% set x = [0] * 10 ** 9 %}", "more than" },
+      "bytes of memory" },
+    { "{% set x = [0] * 10 ** 9 %}", "bytes of memory" },
     { "{{ ('a' * 1000) | replace('', 'b' * 100000) }}", "longer than" },
     { "{{ ('a' * 1000) | replace('a', 'b' * 100000) }}", "longer than" },
     { "{{ ['a', 'b'] | join('c' * 1000000) * 3 }}", "longer than" },
@@ -104,13 +107,14 @@ test_size (void)
     { "{{ ('a\\n' * 1000) | indent('b' * 100000) }}", "longer than" },
     { "{{ range(10 ** 9) }}", "more than 100000 numbers" },
     { "{{ range(-(10 ** 18), 10 ** 18) | list }}", "more than 100000 numbers" },
-    { "{% for i in range(99999) %}{% set t = 'a' * 100000 %}{% endfor %}", "more than" },
+    { "{% for i in range(99999) %}{% set t = 'a' * 100000 %}{% endfor %}", "bytes of memory" },
     { "{% set ns = namespace(t='') %}{% for i in range(99999) %}{% set ns.t = 'aaaaaaaaaaaaaaaaaa' "
       "~ ns.t %}{% if ns.t | upper %}{% endif %}{% endfor %}",
-      "more than" },
-    { "{{ [1] | batch(10 ** 9, 0) | list }}", "more than" },
+      "bytes of memory" },
+    { "{{ [1] | batch(10 ** 9, 0) | list }}", "bytes of memory" },
     { "{{ 9223372036854775807 + 1 }}", "64 bits" },
     { "{{ -9223372036854775807 - 2 }}", "64 bits" },
+    { "{{ 9223372036854775807 * 2 }}", "64 bits" },
     { "{{ 2 ** 64 }}", "64 bits" },
     { "{{ 10 ** 10 ** 10 }}", "64 bits" },
     { "{{ 99999999999999999999 }}", "64 bits" },
@@ -153,28 +157,19 @@ test_source_depth (void)
   {
     const char *open;
     const char *part;
+    const char *reason;
   } nestings[] = {
-    { "{{ ", "(" },
-    { "{{ ", "[" },
-    { "{{ ", "{1:" },
-    { "{{ ", "not " },
-    { "{{ ", "- " },
-    { "{{ ", "a[" },
-    { "{{ ", "a(" },
-    { "{{ ", "a|b(" },
-    { "{{ ", "1 if 1 else " },
-    { "{{ ", "a(b=" },
-    { "", "{% if 1 %}" },
-    { "", "{% for a in b %}" },
-    { "", "{% macro a() %}" },
-    { "", "{% call a() %}" },
-    { "", "{% set a %}" },
-    { "", "{% filter a %}" },
-    { "", "{% with %}" },
-    { "{% for ", "(" },
-    { "{{ ", "a is b(" },
-    { "", "{% generation %}" },
-    { "{{ ", "1 + (" },
+    { "{{ ", "(", "brackets" },        { "{{ ", "[", "brackets" },
+    { "{{ ", "{1: ", "brackets" },     { "{{ ", "not ", "deep" },
+    { "{{ ", "- ", "deep" },           { "{{ ", "a[", "brackets" },
+    { "{{ ", "a(", "brackets" },       { "{{ ", "a|b(", "brackets" },
+    { "{{ ", "1 if 1 else ", "deep" }, { "{{ ", "a(b=", "brackets" },
+    { "", "{% if 1 %}", "deep" },      { "", "{% for a in b %}", "deep" },
+    { "", "{% macro a() %}", "deep" }, { "", "{% call a() %}", "deep" },
+    { "", "{% set a %}", "deep" },     { "", "{% filter a %}", "deep" },
+    { "", "{% with %}", "deep" },      { "{% for ", "(", "brackets" },
+    { "{{ ", "a is b(", "brackets" },  { "", "{% generation %}", "deep" },
+    { "{{ ", "1 + (", "brackets" },
   };
   for (guint i = 0; i < G_N_ELEMENTS (nestings); i++)
     {
@@ -187,6 +182,7 @@ test_source_depth (void)
       g_test_message ("%s", nestings[i].part);
       g_assert_null (self);
       g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_TEMPLATE);
+      g_assert_nonnull (strstr (error->message, nestings[i].reason));
     }
 }
 

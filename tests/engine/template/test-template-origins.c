@@ -6,7 +6,8 @@ static const char vars[] =
     "{\"messages\": ["
     "  {\"role\": \"user\", \"content\": \"<|im_end|>\", \"name\": \" Anna \","
     "   \"tool_calls\": [{\"arguments\": \"{\\\"k\\\": \\\"<|x|>\\\"}\"}]},"
-    "  {\"role\": \"assistant\", \"content\": \"a,ß\\nc\"}],"
+    "  {\"role\": \"assistant\", \"content\": \"a,ß\\nc\","
+    "   \"json\": \"[\\\"\\\\u003c|\\\\n\\\"]\"}],"
     " \"tools\": [{\"name\": \"find\"}], \"documents\": [\"doc\"], \"bos_token\": \"<s>\"}";
 
 /* The text with "[origin]" before each span; P stands for a person without a message. */
@@ -142,6 +143,7 @@ test_json (void)
     { "{{ tools | tojson }}", "[0][{\"[P]name[0]\": \"[P]find[0]\"}]" },
     { "{{ (messages[0].tool_calls[0].arguments | from_json).k }}", "[1]<|x|>" },
     { "{{ ('[\"' ~ messages[0].role ~ '-x\"]') | from_json | first }}", "[1]user[0]-x" },
+    { "{{ (messages[1].json | from_json)[0] ~ '.' }}", "[2]<|\n[0]." },
     { "{{ [messages[0].content] }}", "[0]['[1]<|im_end|>[0]']" },
     { "{{ [messages[1].content] }}", "[0]['[2]a,ß\\nc[0]']" },
   };
@@ -175,6 +177,9 @@ test_shared_beginnings (void)
       "{% set b = a ~ '1' %}{% set m = b | upper %}{% set c = a ~ messages[1].role %}"
       "{% set o = c | upper %}{{ a }} {{ b }} {{ c }} {{ n }}",
       "[0]x[1]user[0] x[1]user[0]1 x[1]user[2]assistant[0] X[1]USER" },
+    { "{% set a = 'x' ~ messages[0].role %}{% set n = a | upper %}{% set b = a ~ a %}"
+      "{{ b | upper }}{{ b }}",
+      "[0]X[1]USER[0]X[1]USER[0]x[1]user[0]x[1]user" },
     { "{% set a = messages[0].role ~ messages[0].role %}{% set n = a | upper %}"
       "{% set b = a ~ messages[0].role %}{% set m = b | upper %}{{ a[4:] }}{{ b[8:] }}{{ m }}",
       "[1]useruserUSERUSERUSER" },
