@@ -186,6 +186,12 @@ pack_bytes (const __m256i q[4])
   return _mm256_permutevar8x32_epi32 (_mm256_packs_epi16 (words0, words1), order);
 }
 
+INLINE float
+round_to_half (float x)
+{
+  return _cvtsh_ss (_cvtss_sh (x, _MM_FROUND_TO_NEAREST_INT));
+}
+
 /* Rounds one token, to nearest. */
 static void
 quantize (const float *x, int64_t k, KvasirActs acts)
@@ -218,7 +224,10 @@ quantize (const float *x, int64_t k, KvasirActs acts)
           sum = KVASIR_FINE * sum + sum_of_bytes (rest);
           d /= KVASIR_FINE;
         }
-      acts.d[i] = acts.fine ? d : _cvtsh_ss (_cvtss_sh (d, 0));
-      acts.s[i] = acts.fine ? d * (float) sum : _cvtsh_ss (_cvtss_sh (d * (float) sum, 0));
+      /* Eight bits come with scales and sums of a half's precision, as the Q8_1 blocks do that
+       * the expected outputs of the tests were made with. */
+      bool exact = acts.fine != NULL;
+      acts.d[i] = exact ? d : round_to_half (d);
+      acts.s[i] = exact ? d * (float) sum : round_to_half (d * (float) sum);
     }
 }
