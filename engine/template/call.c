@@ -3,6 +3,9 @@
 #include "engine/template/iter.h"
 #include "engine/template/repr.h"
 
+/* Names are looked for one after the other, which must not be free where there are thousands. */
+#define NAMES_PER_STEP 4
+
 KvasirJinjaValue
 kvasir_jinja_callable_new (KvasirJinjaHeap *heap,
                            const KvasirJinjaBuiltin *builtin,
@@ -52,7 +55,7 @@ append_keyword (KvasirJinjaHeap *heap,
     return FALSE;
   args->keywords = keywords;
   args->keywords[args->n_keywords++] = keyword;
-  return kvasir_jinja_heap_step (heap, 1 + args->n_keywords / 4);
+  return kvasir_jinja_heap_step (heap, 1 + args->n_keywords / NAMES_PER_STEP);
 }
 
 static gboolean
@@ -181,6 +184,8 @@ kvasir_jinja_call_builtin (KvasirJinjaRender *render,
 static gboolean
 is_param (KvasirJinjaHeap *heap, const KvasirJinjaMacro *macro, KvasirJinjaText *name)
 {
+  kvasir_jinja_heap_step (heap, macro->params.n / NAMES_PER_STEP);
+
   for (guint i = 0; i < macro->params.n; i++)
     if (kvasir_jinja_text_equal (heap, macro->params.items[i]->name, name))
       return TRUE;
@@ -190,6 +195,8 @@ is_param (KvasirJinjaHeap *heap, const KvasirJinjaMacro *macro, KvasirJinjaText 
 static const KvasirJinjaKeyword *
 find_keyword (KvasirJinjaHeap *heap, const KvasirJinjaArgs *args, KvasirJinjaText *name)
 {
+  kvasir_jinja_heap_step (heap, args->n_keywords / NAMES_PER_STEP);
+
   for (guint i = 0; i < args->n_keywords; i++)
     if (kvasir_jinja_text_equal (heap, args->keywords[i].name, name))
       return &args->keywords[i];

@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#define MAX_SOURCE_BYTES ((gsize) 4 * 1024 * 1024)
+#define MAX_SOURCE_BYTES ((gsize) 1024 * 1024)
 #define MAX_PARSE_DEPTH 200
-/* A tree takes more room than its source: at worst a node for each byte. */
-#define MAX_PARSE_BYTES ((gsize) 512 * 1024 * 1024)
+/* A tree takes more room than its source; real templates have less than 100 KB. */
+#define MAX_PARSE_BYTES ((gsize) 128 * 1024 * 1024)
 
 #define STANDARD_STEPS 10000000
 #define STANDARD_DEPTH 200
