@@ -12,7 +12,7 @@ static const KvasirType types[] = {
 
 /* Activations rounded to eight bits cost about 3e-5 of the power, to sixteen about 7e-10: with a
  * step of 1 / 127 (and 1 / 32512) of the largest, which is about three times the deviation, and an
- * error of step^2 / 12. Up to eight tokens keep sixteen bits. */
+ * error of step^2 / 12. Up to four tokens keep sixteen bits. */
 static double
 get_bound (KvasirType type, gint64 n_tokens)
 {
@@ -21,7 +21,7 @@ get_bound (KvasirType type, gint64 n_tokens)
 
   if (is_plain)
     return 1e-10;
-  return n_tokens <= 8 ? 1e-8 : 1e-4;
+  return n_tokens <= 4 ? 1e-8 : 1e-4;
 }
 
 static double *
@@ -152,7 +152,7 @@ check_extremes (KvasirCpuIsa isa, KvasirType type, guint8 bits, float sign, int 
   g_autofree float *weights = rig_get_floats (w);
   g_autofree double *expected = multiply (weights, x->data, NULL, 256, 40, n);
   g_assert_cmpint (rig_compute (rig, n, 0), ==, KVASIR_STATUS_OK);
-  double tolerance = n > 8 && isa != KVASIR_CPU_ISA_SCALAR ? 256 * 255 / 2048.0 : 0.01;
+  double tolerance = n > 4 && isa != KVASIR_CPU_ISA_SCALAR ? 256 * 255 / 2048.0 : 0.01;
   for (int i = 0; i < 40 * n; i++)
     g_assert_cmpfloat_with_epsilon (((float *) y->data)[i], expected[i], tolerance);
 }
