@@ -5,6 +5,9 @@
 /* More marks on one letter than any script stacks; Pango takes seconds for thousands. */
 #define MAX_COMBINING 12
 
+/* Room for white space that is dropped, besides the characters that are shown. */
+#define BYTES_PER_CHAR 16
+
 #define REPLACEMENT "\ufffd"
 
 static gboolean
@@ -90,7 +93,9 @@ kvasir_display_text (const char *text, gssize len)
 char *
 kvasir_display_line (const char *text, guint max_chars)
 {
-  g_autofree char *safe = kvasir_display_text (text, -1);
+  /* A title out of a long text needs its beginning only; half a character at the end is marked. */
+  gsize len = strnlen (text, (gsize) max_chars * BYTES_PER_CHAR);
+  g_autofree char *safe = kvasir_display_text (text, (gssize) len);
   GString *out = g_string_new (NULL);
   guint n = 0;
   gboolean gap = FALSE;

@@ -4,6 +4,8 @@
 
 #include "ui/base/display-text.h"
 
+#define UNBROKEN_BYTES 300
+
 gboolean
 kvasir_builder_is_full (const KvasirBuilder *self)
 {
@@ -34,18 +36,27 @@ kvasir_markup_append (GString *markup, const char *text, gssize len)
 }
 
 gsize
-kvasir_text_get_piece (const char *text, gsize len, gsize max)
+kvasir_text_cut (const char *text, gsize len, gsize max)
 {
   gsize end = max;
 
   if (len <= max)
     return len;
-  for (gsize i = max; i > max / 2; i--)
-    if (text[i - 1] == '\n' || text[i - 1] == ' ')
-      return i;
   while (end > 0 && ((guchar) text[end] & 0xc0) == 0x80)
     end--;
   return end > 0 ? end : max;
+}
+
+gsize
+kvasir_text_get_piece (const char *text, gsize len, gsize max)
+{
+  if (len <= max)
+    return len;
+  for (gsize i = max; i > max / 2; i--)
+    if (text[i - 1] == '\n' || text[i - 1] == ' ')
+      return i;
+  /* Where no line can be broken, laying out takes the square of the length. */
+  return kvasir_text_cut (text, len, MIN (max, UNBROKEN_BYTES));
 }
 
 /* ---- code */
@@ -112,25 +123,22 @@ kvasir_builder_add_code (KvasirBuilder *self, const char *code, const char *lang
 gboolean
 kvasir_builder_add_plain (KvasirBuilder *self, const char *text, gsize len)
 {
-  gsize shown = len;
   gsize done = 0;
 
-  if (len > KVASIR_MAX_PLAIN_BYTES)
-    shown = kvasir_text_get_piece (text, len, KVASIR_MAX_PLAIN_BYTES);
-  while (done < shown)
+  while (done < len && self->blocks->len < KVASIR_MAX_ALL_BLOCKS)
     {
-      gsize piece = kvasir_text_get_piece (text + done, shown - done, KVASIR_PIECE_BYTES);
+      gsize piece = kvasir_text_get_piece (text + done, len - done, KVASIR_PIECE_BYTES);
       g_autoptr (GString) markup = g_string_new (NULL);
       KvasirBlock *block = kvasir_builder_add (self, KVASIR_BLOCK_TEXT);
       gsize visible = piece;
 
       /* The break between two labels stands for the newline. */
-      if (text[done + piece - 1] == '\n' && done + piece < shown)
+      if (text[done + piece - 1] == '\n' && done + piece < len)
         visible--;
       kvasir_markup_append (markup, text + done, (gssize) visible);
       block->text = g_string_free (g_steal_pointer (&markup), FALSE);
       block->continues = done > 0;
       done += piece;
     }
-  return shown == len;
+  return done == len;
 }

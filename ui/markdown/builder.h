@@ -13,12 +13,13 @@ G_BEGIN_DECLS
 /* Highlighting a piece of code, and measuring its view, stay below a frame. */
 #define KVASIR_CODE_PIECE_LINES 200
 #define KVASIR_CODE_LINE_BYTES 2000
-#define KVASIR_MAX_BLOCKS 1000
+/* Each change lays all of them out again, at some 15 us each. */
+#define KVASIR_MAX_BLOCKS 600
+/* Plain text may add so many more. */
+#define KVASIR_MAX_ALL_BLOCKS 800
 #define KVASIR_MAX_CELLS 600
 /* Parsed at all; the rest is plain text. */
 #define KVASIR_MAX_MARKDOWN_BYTES (256 * 1024)
-/* Shown as plain text past the limits. */
-#define KVASIR_MAX_PLAIN_BYTES (512 * 1024)
 
 typedef struct
 {
@@ -41,8 +42,9 @@ gboolean kvasir_builder_add_plain (KvasirBuilder *self, const char *text, gsize 
 
 /* Appends @text, made safe to show and escaped. */
 void kvasir_markup_append (GString *markup, const char *text, gssize len);
-/* The longest beginning of @text of at most @max bytes that ends well: behind a newline or a
- * space, else between characters. */
+/* The longest beginning of @text of at most @max bytes that ends between characters. */
+gsize kvasir_text_cut (const char *text, gsize len, gsize max);
+/* The same, but behind a newline or a space where there is one; cheap to lay out. */
 gsize kvasir_text_get_piece (const char *text, gsize len, gsize max);
 
 G_END_DECLS

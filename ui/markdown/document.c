@@ -128,7 +128,7 @@ add_text (Walk *walk, cmark_node *node, KvasirBlockKind kind, guint level)
   g_autoptr (GPtrArray) pieces = kvasir_inline_render (node, KVASIR_PIECE_BYTES);
 
   place (walk);
-  for (guint i = 0; i < pieces->len; i++)
+  for (guint i = 0; i < pieces->len && walk->builder.blocks->len < KVASIR_MAX_ALL_BLOCKS; i++)
     {
       KvasirBlock *block = kvasir_builder_add (&walk->builder, kind);
 
@@ -361,7 +361,7 @@ kvasir_document_new (const char *text, gsize len)
 {
   Walk walk = { 0 };
   KvasirDocument *self = document_new (&walk);
-  gsize parsed = kvasir_text_get_piece (text, len, KVASIR_MAX_MARKDOWN_BYTES);
+  gsize parsed = kvasir_text_cut (text, len, KVASIR_MAX_MARKDOWN_BYTES);
   cmark_node *root = parse (text, parsed);
   const char *rest = text + parsed;
   int line;

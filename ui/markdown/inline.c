@@ -90,6 +90,9 @@ append_text (Inline *self, const char *text)
       self->n_visible += piece;
       text += piece;
       len -= piece;
+      /* Cut where no line breaks: the next part must not make this one longer again. */
+      if (len > 0 && text[-1] != ' ' && text[-1] != '\n')
+        break_piece (self);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "ui/shell/notice-bar.h"
 #include "ui/transcript/message-facts.h"
 #include "ui/transcript/transcript.h"
+#include "viz/format.h"
 
 #define COUNT_DELAY_MS 150
 
@@ -186,7 +187,8 @@ add_room_actions (KvasirChatPage *self)
   KvasirNoticeBar *bar = KVASIR_NOTICE_BAR (self->bar);
   g_autofree char *larger = NULL;
 
-  larger = g_strdup_printf (_ ("Window of %u cells"), get_n_cells (self) * 2);
+  larger =
+      g_strdup_printf (_ ("Window of %s cells"), kvasir_format_count (get_n_cells (self) * 2).s);
   kvasir_notice_bar_add_action (bar, larger, "win.larger-window");
   kvasir_notice_bar_add_action (bar, _ ("New chat"), "win.new-chat");
   kvasir_notice_bar_add_action (bar, _ ("Shorten draft"), "win.focus-composer");

@@ -3,6 +3,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/shell/sampling-editor.h"
+#include "ui/widgets/side-box.h"
 
 struct _KvasirComposer
 {
@@ -183,6 +184,7 @@ kvasir_composer_class_init (KvasirComposerClass *klass)
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->dispose = kvasir_composer_dispose;
+  g_type_ensure (KVASIR_TYPE_SIDE_BOX);
   gtk_widget_class_set_template_from_resource (widget_class, "/org/kvasir/Kvasir/ui/composer.ui");
   gtk_widget_class_bind_template_child (widget_class, KvasirComposer, clamp);
   gtk_widget_class_bind_template_child (widget_class, KvasirComposer, frame);

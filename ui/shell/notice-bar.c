@@ -3,6 +3,7 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "ui/widgets/side-box.h"
 #include "ui/widgets/wrap-box.h"
 
 struct _KvasirNoticeBar
@@ -71,7 +72,7 @@ kvasir_notice_bar_init (KvasirNoticeBar *self)
   GtkWidget *icon = gtk_image_new_from_icon_name ("dialog-warning-symbolic");
   GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 4);
 
-  self->box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  self->box = kvasir_side_box_new (12);
   self->title = make_text ("notice-title");
   self->detail = make_text ("notice-detail");
   self->buttons = kvasir_wrap_box_new (8, 6);
@@ -80,9 +81,9 @@ kvasir_notice_bar_init (KvasirNoticeBar *self)
   gtk_box_append (GTK_BOX (texts), self->title);
   gtk_box_append (GTK_BOX (texts), self->detail);
   gtk_box_append (GTK_BOX (texts), self->buttons);
-  gtk_box_append (GTK_BOX (self->box), icon);
-  gtk_box_append (GTK_BOX (self->box), texts);
-  gtk_box_append (GTK_BOX (self->box), make_close_button (self));
+  kvasir_side_box_add_start (KVASIR_SIDE_BOX (self->box), icon);
+  kvasir_side_box_set_content (KVASIR_SIDE_BOX (self->box), texts);
+  kvasir_side_box_add_end (KVASIR_SIDE_BOX (self->box), make_close_button (self));
   gtk_widget_add_css_class (self->box, "notice-bar");
   self->clamp = adw_clamp_new ();
   adw_clamp_set_maximum_size (ADW_CLAMP (self->clamp), 860);

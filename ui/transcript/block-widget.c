@@ -3,6 +3,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/transcript/code-block.h"
+#include "ui/widgets/side-box.h"
 
 #define MARKER_WIDTH 18
 #define INDENT_WIDTH 20
@@ -25,6 +26,9 @@ make_label (const char *markup)
   gtk_label_set_markup (GTK_LABEL (label), markup);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  /* Without a floor GTK lays the text out one letter wide to find its least width: fifteen times
+   * the cost of the layout that is shown. */
+  gtk_label_set_width_chars (GTK_LABEL (label), 8);
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_widget_set_hexpand (label, TRUE);
@@ -46,7 +50,6 @@ make_cell (const KvasirBlock *block, guint i)
 
   gtk_label_set_xalign (GTK_LABEL (label),
                         get_xalign (g_array_index (block->aligns, KvasirBlockAlign, column)));
-  /* Without a floor, wrapping would make columns one letter wide before the table scrolls. */
   gtk_label_set_width_chars (GTK_LABEL (label), 4);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 40);
   gtk_widget_add_css_class (label, i < block->n_columns ? "table-head" : "table-cell");
@@ -118,7 +121,7 @@ make_marker (const KvasirBlock *block)
 GtkWidget *
 kvasir_block_widget_new (const KvasirBlock *block)
 {
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  GtkWidget *row = kvasir_side_box_new (0);
   GtkWidget *content = make_content (block);
 
   for (guint i = 0; i < block->n_quotes; i++)
@@ -126,12 +129,11 @@ kvasir_block_widget_new (const KvasirBlock *block)
       GtkWidget *bar = gtk_separator_new (GTK_ORIENTATION_VERTICAL);
 
       gtk_widget_add_css_class (bar, "quote-bar");
-      gtk_box_append (GTK_BOX (row), bar);
+      kvasir_side_box_add_start (KVASIR_SIDE_BOX (row), bar);
     }
   if (block->indent > 0)
-    gtk_box_append (GTK_BOX (row), make_marker (block));
-  gtk_widget_set_hexpand (content, TRUE);
-  gtk_box_append (GTK_BOX (row), content);
+    kvasir_side_box_add_start (KVASIR_SIDE_BOX (row), make_marker (block));
+  kvasir_side_box_set_content (KVASIR_SIDE_BOX (row), content);
   if (block->continues)
     gtk_widget_add_css_class (row, "block-continues");
   else

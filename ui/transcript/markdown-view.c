@@ -9,6 +9,8 @@
 
 /* Twenty-five times a second reads as a stream and leaves the frame to others. */
 #define MIN_INTERVAL_US (40 * G_TIME_SPAN_MILLISECOND)
+/* Widgets made at once; the rest of a long text follows while nothing else is to be done. */
+#define BATCH 12
 /* A parse may use this share of the time of one processor. */
 #define LOAD_FACTOR 4
 
@@ -19,11 +21,12 @@ struct _KvasirMarkdownView
   gboolean plain;
   char *text;               /* (owned) (nullable): not parsed yet */
   KvasirDocument *document; /* (owned) (nullable): on screen */
-  GPtrArray *widgets;       /* (owned) of GtkWidget (unowned), one for each block */
+  GPtrArray *widgets;       /* (owned) of GtkWidget (unowned), for the blocks made so far */
   GtkWidget *cut_label;     /* (nullable) */
   gboolean parsing;
   gint64 next_us; /* not before this time */
   guint timeout_id;
+  guint build_id; /* makes the next widgets, 0: all are there */
 };
 
 G_DEFINE_FINAL_TYPE (KvasirMarkdownView, kvasir_markdown_view, GTK_TYPE_WIDGET)
@@ -79,15 +82,37 @@ append_widget (KvasirMarkdownView *self, const KvasirBlock *block)
 }
 
 static void
-show_cut (KvasirMarkdownView *self, gboolean cut)
+show_cut (KvasirMarkdownView *self)
 {
-  g_clear_pointer (&self->cut_label, gtk_widget_unparent);
-  if (!cut)
-    return;
   self->cut_label = gtk_label_new (_ ("This text is too long to be shown whole. Copy takes all."));
   gtk_label_set_wrap (GTK_LABEL (self->cut_label), TRUE);
   gtk_widget_add_css_class (self->cut_label, "dim-label");
   gtk_widget_set_parent (self->cut_label, GTK_WIDGET (self));
+}
+
+static void build_some (KvasirMarkdownView *self);
+
+static gboolean
+build_cb (gpointer user_data)
+{
+  KvasirMarkdownView *self = user_data;
+
+  self->build_id = 0;
+  build_some (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+build_some (KvasirMarkdownView *self)
+{
+  GPtrArray *blocks = self->document->blocks;
+
+  for (guint i = 0; i < BATCH && self->widgets->len < blocks->len; i++)
+    append_widget (self, g_ptr_array_index (blocks, self->widgets->len));
+  if (self->widgets->len < blocks->len)
+    self->build_id = g_idle_add (build_cb, self);
+  else if (self->document->cut)
+    show_cut (self);
 }
 
 static void
@@ -95,22 +120,22 @@ show_document (KvasirMarkdownView *self, KvasirDocument *document)
 {
   GPtrArray *blocks = document->blocks;
   GPtrArray *old = self->document != NULL ? self->document->blocks : NULL;
-  guint n_old = old != NULL ? old->len : 0;
+  guint n_old = MIN (self->widgets->len, blocks->len);
   guint i = 0;
 
-  while (i < MIN (n_old, blocks->len) &&
+  while (i < n_old &&
          kvasir_block_equal (g_ptr_array_index (old, i), g_ptr_array_index (blocks, i)))
     i++;
-  while (i < MIN (n_old, blocks->len) &&
+  while (i < n_old &&
          kvasir_block_widget_update (g_ptr_array_index (self->widgets, i),
                                      g_ptr_array_index (old, i), g_ptr_array_index (blocks, i)))
     i++;
   remove_widgets (self, i);
-  for (; i < blocks->len; i++)
-    append_widget (self, g_ptr_array_index (blocks, i));
-  show_cut (self, document->cut);
+  g_clear_pointer (&self->cut_label, gtk_widget_unparent);
+  g_clear_handle_id (&self->build_id, g_source_remove);
   g_clear_pointer (&self->document, kvasir_document_free);
   self->document = document;
+  build_some (self);
 }
 
 static void
@@ -171,6 +196,7 @@ kvasir_markdown_view_dispose (GObject *object)
   KvasirMarkdownView *self = KVASIR_MARKDOWN_VIEW (object);
 
   g_clear_handle_id (&self->timeout_id, g_source_remove);
+  g_clear_handle_id (&self->build_id, g_source_remove);
   if (self->widgets != NULL)
     remove_widgets (self, 0);
   g_clear_pointer (&self->widgets, g_ptr_array_unref);
@@ -222,5 +248,5 @@ gboolean
 kvasir_markdown_view_is_settled (KvasirMarkdownView *self)
 {
   g_return_val_if_fail (KVASIR_IS_MARKDOWN_VIEW (self), TRUE);
-  return !self->parsing && self->text == NULL;
+  return !self->parsing && self->text == NULL && self->build_id == 0;
 }

@@ -5,6 +5,7 @@
 #include "ui/base/display-text.h"
 #include "ui/transcript/markdown-view.h"
 #include "ui/transcript/message-facts.h"
+#include "ui/widgets/side-box.h"
 #include "ui/widgets/wrap-box.h"
 
 #define MAX_NAME_CHARS 80
@@ -314,7 +315,7 @@ make_user_tools (KvasirMessageRow *self)
 static void
 build_question (KvasirMessageRow *self)
 {
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *row = kvasir_side_box_new (6);
   GtkWidget *bubble = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
 
@@ -324,8 +325,8 @@ build_question (KvasirMessageRow *self)
   gtk_box_append (GTK_BOX (bubble), head);
   gtk_box_append (GTK_BOX (bubble), self->view);
   gtk_widget_set_halign (row, GTK_ALIGN_END);
-  gtk_box_append (GTK_BOX (row), make_user_tools (self));
-  gtk_box_append (GTK_BOX (row), bubble);
+  kvasir_side_box_add_start (KVASIR_SIDE_BOX (row), make_user_tools (self));
+  kvasir_side_box_set_content (KVASIR_SIDE_BOX (row), bubble);
   self->frame = row;
 }
 

@@ -30,6 +30,8 @@ struct _KvasirTranscript
   const KvasirSnapshot *snapshot;   /* (owned) (nullable) */
   guint first;                      /* index of the first message that has a row */
   gboolean at_end;
+  double upper; /* of the adjustment, as seen last */
+  double page_size;
   double from_end; /* kept while earlier rows are built; < 0: not */
   guint settle_id; /* ends that */
 };
@@ -256,6 +258,10 @@ value_changed_cb (GtkAdjustment *adjustment, KvasirTranscript *self)
 {
   double value = gtk_adjustment_get_value (adjustment);
 
+  /* A value that moved because the text or the window changed its size is nobody's wish. */
+  if (self->upper != gtk_adjustment_get_upper (adjustment) ||
+      self->page_size != gtk_adjustment_get_page_size (adjustment))
+    return;
   self->at_end = value >= get_max (adjustment) - END_TOLERANCE;
   update_jump (self);
   if (value < TOP_TOLERANCE && self->first > 0 && self->from_end < 0)
@@ -269,6 +275,8 @@ upper_changed_cb (GtkAdjustment *adjustment, GParamSpec *pspec, KvasirTranscript
 {
   gboolean at_end = self->at_end;
 
+  self->upper = gtk_adjustment_get_upper (adjustment);
+  self->page_size = gtk_adjustment_get_page_size (adjustment);
   if (self->from_end >= 0)
     gtk_adjustment_set_value (adjustment, gtk_adjustment_get_upper (adjustment) - self->from_end);
   else if (at_end)

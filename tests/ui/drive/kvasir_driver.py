@@ -14,7 +14,7 @@ import time
 import gi
 
 gi.require_version("Atspi", "2.0")
-from gi.repository import Atspi  # noqa: E402
+from gi.repository import Atspi, GLib  # noqa: E402
 
 TIMEOUT = 30.0
 
@@ -27,6 +27,9 @@ def wait(what, condition, timeout=TIMEOUT, step=0.05):
     """Polls until @condition gives something true, and returns it."""
     end = time.monotonic() + timeout
     while True:
+        # News of the tree come through the main loop that nobody else runs here.
+        while GLib.MainContext.default().iteration(False):
+            pass
         try:
             value = condition()
         except Exception:  # the tree changes under the feet of who walks it
@@ -185,7 +188,8 @@ class App:
         env["LANGUAGE"] = language or "en"
         return env
 
-    def start(self, *args, language=None, width=None, height=None, settings=None):
+    def start(self, *args, language=None, width=None, height=None, settings=None,
+              again=False):
         values = dict(settings or {})
         if width:
             values["window-width"] = width
@@ -200,7 +204,15 @@ class App:
             stdout=self.log,
             stderr=subprocess.STDOUT,
         )
-        wait("the window to open", lambda: self.window)
+        try:
+            wait("the window to open", lambda: self.window, 10)
+        except Failed:
+            if self.process.poll() is not None or again:
+                raise
+            # The registry of the tree, started on demand, at times misses an app that comes while
+            # it ends itself.
+            self.kill()
+            return self.start(*args, language=language, again=True)
         return self
 
     def write_settings(self, values):
@@ -218,6 +230,7 @@ class App:
     @property
     def root(self):
         desktop = Atspi.get_desktop(0)
+        desktop.clear_cache()
         for i in range(desktop.get_child_count()):
             app = desktop.get_child_at_index(i)
             if app is not None and app.get_process_id() == self.process.pid:
@@ -320,6 +333,8 @@ class App:
         subprocess.run(["xdotool", "mousemove", str(area.x + (x or area.width // 2)),
                         str(area.y + min(area.height // 2, 30)), "click", "1"], check=True)
         time.sleep(0.15)
+        # Away from everything that would show a tooltip.
+        subprocess.run(["xdotool", "mousemove", "1695", "1095"], check=True)
 
     def resize(self, width, height):
         window = subprocess.run(

@@ -286,6 +286,12 @@ test_log_line (Fixture *fixture, gconstpointer data)
   g_assert_false (kvasir_inspector_get_following (self));
   g_assert_nonnull (strstr (get_details (fixture), "search from 635 for 25 cells"));
   g_assert_nonnull (strstr (get_details (fixture), "25 cells = 562.5 KiB"));
+  /* A line without cells is a choice too. */
+  kvasir_log_model_append_note (model, "a note");
+  kvasir_log_model_flush (model);
+  gtk_single_selection_set_selected (selection, 1);
+  g_assert_cmpint (self->locked.kind, ==, KVASIR_THING_NONE);
+  g_assert_cmpstr (get_details (fixture), ==, "a note");
 }
 
 static void
