@@ -102,7 +102,7 @@ quantize_block (const float x[32], const KvasirActs *acts, int64_t block)
       if (acts->fine == NULL)
         continue;
       float rest = rintf ((scaled - (float) q[j]) * KVASIR_FINE);
-      acts->fine[32 * block + j] = (int8_t) fminf (rest, 127);
+      acts->fine[32 * block + j] = (int8_t) fmaxf (fminf (rest, 127), -127);
       sum += acts->fine[32 * block + j];
     }
   acts->d[block] = acts->fine != NULL ? d / KVASIR_FINE : d;

@@ -176,14 +176,15 @@ sum_of_bytes (__m256i q)
 }
 
 /* Packing works inside halves; the groups of four are put back in order. What does not fit
- * becomes the nearest that does. */
+ * becomes the nearest of -127 ... 127: -128 has no negative, which the AVX2 products need. */
 INLINE __m256i
 pack_bytes (const __m256i q[4])
 {
   const __m256i order = _mm256_setr_epi32 (0, 4, 1, 5, 2, 6, 3, 7);
   __m256i words0 = _mm256_packs_epi32 (q[0], q[1]), words1 = _mm256_packs_epi32 (q[2], q[3]);
+  __m256i bytes = _mm256_max_epi8 (_mm256_packs_epi16 (words0, words1), _mm256_set1_epi8 (-127));
 
-  return _mm256_permutevar8x32_epi32 (_mm256_packs_epi16 (words0, words1), order);
+  return _mm256_permutevar8x32_epi32 (bytes, order);
 }
 
 INLINE float
