@@ -53,8 +53,7 @@ choose (const Ledger *ledger)
   for (guint c = 0; c < ledger->n_categories; c++)
     if (ledger->quota[c] > 0 && (best < 0 || ledger->credit[c] > ledger->credit[best]))
       best = (gint) c;
-  g_assert (best >= 0);
-  return (guint) best;
+  return (guint) MAX (best, 0);
 }
 
 /* Where a walk over the runs stands. */
@@ -67,6 +66,16 @@ typedef struct
 } Cursor;
 
 static void
+step_over (Cursor *cursor, double taken)
+{
+  cursor->taken += taken;
+  if (cursor->taken < cursor->runs[cursor->run].n)
+    return;
+  cursor->run++;
+  cursor->taken = 0;
+}
+
+static void
 credit_next (Ledger *ledger, Cursor *cursor, double want)
 {
   while (want > 0 && cursor->run < cursor->n_runs)
@@ -75,12 +84,7 @@ credit_next (Ledger *ledger, Cursor *cursor, double want)
       double take = MIN (want, run->n - cursor->taken);
       ledger->credit[run->category] += take;
       want -= take;
-      cursor->taken += take;
-      if (cursor->taken >= run->n)
-        {
-          cursor->run++;
-          cursor->taken = 0;
-        }
+      step_over (cursor, take);
     }
 }
 

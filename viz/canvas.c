@@ -81,7 +81,6 @@ kvasir_canvas_get_unit (const KvasirCanvas *self)
 void
 kvasir_canvas_begin (KvasirCanvas *self, cairo_t *cr, double scale)
 {
-  g_return_if_fail (self->cr == NULL);
   self->cr = cr;
   self->scale = scale;
   kvasir_text_cache_set_scale (self->texts, scale);

@@ -305,28 +305,32 @@ add_run (RowRuns *row, guint n, guint category)
     row->runs[row->n_runs++] = (KvasirCategoryRun){ n, category };
 }
 
+/* Adds the part of a span within [*done, end), and what is free before it; moves *done on. */
+static void
+add_span (Painter *painter, RowRuns *row, const KvasirSpan *span, guint *done, guint end)
+{
+  guint from = MAX (span->cell, *done);
+  guint to = MIN (span->cell + span->n, end);
+  if (to <= from)
+    return;
+  add_run (row, from - *done, 0);
+  add_run (row, to - from, get_category (painter, row, span));
+  *done = to;
+}
+
 /* Fills @row with the runs of [first, end); *index: first span that may cross it, moved on. */
 static void
 collect_row (Painter *painter, RowRuns *row, guint first, guint end, guint *index)
 {
+  const KvasirSpan *spans = painter->cache->spans + painter->stream->first_span;
   guint done = first;
   row->n_runs = 0;
   row->n_categories = 1;
   row->colors[0] = get_free_color (painter, first);
-  for (guint i = *index; i < painter->stream->n_spans; i++)
+  for (guint i = *index; i < painter->stream->n_spans && spans[i].cell < end; i++)
     {
-      const KvasirSpan *span = &painter->cache->spans[painter->stream->first_span + i];
-      if (span->cell >= end)
-        break;
-      guint from = MAX (span->cell, first);
-      guint to = MIN (span->cell + span->n, end);
-      if (to > from)
-        {
-          add_run (row, from - done, 0);
-          add_run (row, to - from, get_category (painter, row, span));
-          done = to;
-        }
-      if (span->cell + span->n <= end)
+      add_span (painter, row, &spans[i], &done, end);
+      if (spans[i].cell + spans[i].n <= end)
         *index = i + 1;
     }
   add_run (row, end - done, 0);

@@ -11,26 +11,27 @@ typedef struct
 } Totals;
 
 /* Cells are those of the first cache; bytes those of all. */
+static void
+add_stream (Totals *totals, const KvasirCacheShot *cache, gboolean first, guint stream)
+{
+  const KvasirStreamShot *shot = &cache->streams[stream];
+  totals->live_bytes += shot->used * cache->bytes_per_cell;
+  totals->bytes += cache->size * cache->bytes_per_cell;
+  if (!first)
+    return;
+  totals->used += shot->used;
+  totals->size += cache->size;
+  totals->n_holes += shot->n_holes;
+  totals->n_kv = MAX (totals->n_kv, shot->n_kv);
+}
+
 static Totals
 add_up (const KvasirCellsShot *cells)
 {
   Totals totals = { 0 };
   for (guint i = 0; i < cells->n_caches; i++)
-    {
-      const KvasirCacheShot *cache = &cells->caches[i];
-      guint64 used = 0;
-      for (guint stream = 0; stream < cache->n_streams; stream++)
-        {
-          used += cache->streams[stream].used;
-          totals.n_holes += i == 0 ? cache->streams[stream].n_holes : 0;
-          totals.n_kv = MAX (totals.n_kv, i == 0 ? cache->streams[stream].n_kv : 0);
-        }
-      guint64 size = (guint64) cache->size * cache->n_streams;
-      totals.used += i == 0 ? used : 0;
-      totals.size += i == 0 ? size : 0;
-      totals.live_bytes += used * cache->bytes_per_cell;
-      totals.bytes += size * cache->bytes_per_cell;
-    }
+    for (guint stream = 0; stream < cells->caches[i].n_streams; stream++)
+      add_stream (&totals, &cells->caches[i], i == 0, stream);
   return totals;
 }
 

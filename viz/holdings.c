@@ -13,22 +13,18 @@ typedef struct
 } Count;
 
 static void
-count_spans (KvasirHoldings *self, Count counts[KVASIR_MAX_SEQS])
+count_span (KvasirHoldings *self, const KvasirSpan *span, Count counts[KVASIR_MAX_SEQS])
 {
-  for (guint i = 0; i < self->cache->n_spans; i++)
+  const KvasirSeqSet *set = &self->cache->sets[span->set];
+  gboolean shared = kvasir_seq_set_count (set) > 1;
+  self->n_used += span->n;
+  self->n_shared += shared ? span->n : 0;
+  for (gint seq = kvasir_palette_next_seq (set, -1); seq >= 0;
+       seq = kvasir_palette_next_seq (set, seq))
     {
-      const KvasirSpan *span = &self->cache->spans[i];
-      const KvasirSeqSet *set = &self->cache->sets[span->set];
-      gboolean shared = kvasir_seq_set_count (set) > 1;
-      self->n_used += span->n;
-      self->n_shared += shared ? span->n : 0;
-      for (gint seq = kvasir_palette_next_seq (set, -1); seq >= 0;
-           seq = kvasir_palette_next_seq (set, seq))
-        {
-          counts[seq].n_cells += span->n;
-          counts[seq].n_own += shared ? 0 : span->n;
-          counts[seq].n_runs++;
-        }
+      counts[seq].n_cells += span->n;
+      counts[seq].n_own += shared ? 0 : span->n;
+      counts[seq].n_runs++;
     }
 }
 
@@ -62,21 +58,24 @@ find (const KvasirHoldings *self, guint seq)
 }
 
 static void
+add_span (KvasirHoldings *self, guint stream, const KvasirSpan *span)
+{
+  const KvasirSeqSet *set = &self->cache->sets[span->set];
+  const KvasirPosRun run = { span->pos, span->n, span->cell, stream, span->set, span->shift };
+  for (gint seq = kvasir_palette_next_seq (set, -1); seq >= 0;
+       seq = kvasir_palette_next_seq (set, seq))
+    {
+      KvasirHolding *holding = find (self, (guint) seq);
+      self->runs[holding->first_run + holding->n_runs++] = run;
+    }
+}
+
+static void
 fill_runs (KvasirHoldings *self, guint stream)
 {
   const KvasirStreamShot *shot = &self->cache->streams[stream];
-  for (guint i = shot->first_span; i < shot->first_span + shot->n_spans; i++)
-    {
-      const KvasirSpan *span = &self->cache->spans[i];
-      const KvasirSeqSet *set = &self->cache->sets[span->set];
-      for (gint seq = kvasir_palette_next_seq (set, -1); seq >= 0;
-           seq = kvasir_palette_next_seq (set, seq))
-        {
-          KvasirHolding *holding = find (self, (guint) seq);
-          self->runs[holding->first_run + holding->n_runs++] =
-              (KvasirPosRun){ span->pos, span->n, span->cell, stream, span->set, span->shift };
-        }
-    }
+  for (guint i = 0; i < shot->n_spans; i++)
+    add_span (self, stream, &self->cache->spans[shot->first_span + i]);
 }
 
 static int
@@ -101,10 +100,8 @@ measure_positions (KvasirHoldings *self, KvasirHolding *holding)
       gint32 run_end = runs[i].pos + (gint32) runs[i].n;
       holding->n_holes += runs[i].pos > end;
       if (run_end > end)
-        {
-          holding->n_positions += (guint) (run_end - MAX (end, runs[i].pos));
-          end = run_end;
-        }
+        holding->n_positions += (guint) (run_end - MAX (end, runs[i].pos));
+      end = MAX (end, run_end);
     }
   holding->pos_max = end - 1;
 }
@@ -116,7 +113,8 @@ kvasir_holdings_new (const KvasirCacheShot *cache)
   KvasirHoldings *self = g_new0 (KvasirHoldings, 1);
   self->cache = cache;
   self->n_cells = cache->size * cache->n_streams;
-  count_spans (self, counts);
+  for (guint i = 0; i < cache->n_spans; i++)
+    count_span (self, &cache->spans[i], counts);
   make_seqs (self, counts);
   for (guint stream = 0; stream < cache->n_streams; stream++)
     fill_runs (self, stream);

@@ -223,61 +223,82 @@ draw_entry (const KvasirLegend *self, KvasirCanvas *canvas, const Row *row)
                               row->rect.x + row->rect.w - value_width - 6 - name_x, row->name);
 }
 
+static void
+draw_line (KvasirCanvas *canvas, const Row *row, KvasirTextStyle style, KvasirRgb rgb)
+{
+  kvasir_canvas_set_pen (canvas, style, rgb);
+  kvasir_canvas_text_clipped (canvas, row->rect.x, row->rect.y + row->rect.h / 2, row->rect.w,
+                              row->name);
+}
+
+static void
+draw_row (const KvasirLegend *self, KvasirCanvas *canvas, const Row *row)
+{
+  switch (row->kind)
+    {
+    case ROW_HEAD:
+      draw_line (canvas, row, KVASIR_STYLE_TITLE, KVASIR_RGB_LABEL);
+      break;
+    case ROW_NOTE:
+      draw_line (canvas, row, KVASIR_STYLE_NOTE, KVASIR_RGB_DIM);
+      break;
+    case ROW_ENTRY:
+    case ROW_TOTAL:
+      draw_entry (self, canvas, row);
+      break;
+    case ROW_SPACE:
+      break;
+    }
+}
+
 void
 kvasir_legend_draw (const KvasirLegend *self, KvasirCanvas *canvas)
 {
   for (guint i = 0; i < self->rows->len; i++)
-    {
-      const Row *row = &g_array_index (self->rows, Row, i);
-      double middle = row->rect.y + row->rect.h / 2;
-      switch (row->kind)
-        {
-        case ROW_HEAD:
-          kvasir_canvas_set_pen (canvas, KVASIR_STYLE_TITLE, KVASIR_RGB_LABEL);
-          kvasir_canvas_text_clipped (canvas, row->rect.x, middle, row->rect.w, row->name);
-          break;
-        case ROW_NOTE:
-          kvasir_canvas_set_pen (canvas, KVASIR_STYLE_NOTE, KVASIR_RGB_DIM);
-          kvasir_canvas_text_clipped (canvas, row->rect.x, middle, row->rect.w, row->name);
-          break;
-        case ROW_ENTRY:
-        case ROW_TOTAL:
-          draw_entry (self, canvas, row);
-          break;
-        case ROW_SPACE:
-          break;
-        }
-    }
+    draw_row (self, canvas, &g_array_index (self->rows, Row, i));
+}
+
+static const Row *
+get_row (const KvasirLegend *self, guint index)
+{
+  return &g_array_index (self->rows, Row, index);
+}
+
+static const Row *
+find_row_at (const KvasirLegend *self, double x, double y)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    if (get_row (self, i)->thing.kind != KVASIR_THING_NONE &&
+        kvasir_rect_has (&get_row (self, i)->rect, x, y))
+      return get_row (self, i);
+  return NULL;
 }
 
 gboolean
 kvasir_legend_hit (const KvasirLegend *self, double x, double y, KvasirThing *thing)
 {
+  const Row *row = find_row_at (self, x, y);
+  if (row != NULL)
+    *thing = row->thing;
+  return row != NULL;
+}
+
+static const Row *
+find_row_of (const KvasirLegend *self, const KvasirThing *thing)
+{
   for (guint i = 0; i < self->rows->len; i++)
-    {
-      const Row *row = &g_array_index (self->rows, Row, i);
-      if (row->thing.kind != KVASIR_THING_NONE && kvasir_rect_has (&row->rect, x, y))
-        {
-          *thing = row->thing;
-          return TRUE;
-        }
-    }
-  return FALSE;
+    if (kvasir_thing_equal (&get_row (self, i)->thing, thing))
+      return get_row (self, i);
+  return NULL;
 }
 
 gboolean
 kvasir_legend_find (const KvasirLegend *self, const KvasirThing *thing, KvasirRect *rect)
 {
-  for (guint i = 0; i < self->rows->len; i++)
-    {
-      const Row *row = &g_array_index (self->rows, Row, i);
-      if (row->thing.kind != KVASIR_THING_NONE && kvasir_thing_equal (&row->thing, thing))
-        {
-          *rect = row->rect;
-          return TRUE;
-        }
-    }
-  return FALSE;
+  const Row *row = thing->kind != KVASIR_THING_NONE ? find_row_of (self, thing) : NULL;
+  if (row != NULL)
+    *rect = row->rect;
+  return row != NULL;
 }
 
 void

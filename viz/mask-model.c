@@ -17,23 +17,27 @@ continues (const KvasirMaskColumns *run, const KvasirMaskShot *shot, guint cell)
 }
 
 static void
+add_column (KvasirMaskModel *self, guint cell)
+{
+  gint32 pos = self->shot->cell_pos[cell];
+  KvasirMaskColumns *columns = &self->columns[self->n_columns++];
+  *columns = (KvasirMaskColumns){ .cell = cell, .n = 1, .pos = pos };
+  if (pos >= 0)
+    columns->set = self->shot->cell_seqs[cell];
+}
+
+static void
 make_columns (KvasirMaskModel *self)
 {
   const KvasirMaskShot *shot = self->shot;
   for (guint cell = 0; cell < shot->n_kv; cell++)
     {
-      gint32 pos = shot->cell_pos[cell];
-      if (pos >= 0)
-        self->used_max = cell + 1;
       if (cell > 0 && continues (&self->columns[self->n_columns - 1], shot, cell))
-        {
-          self->columns[self->n_columns - 1].n++;
-          continue;
-        }
-      KvasirMaskColumns *columns = &self->columns[self->n_columns++];
-      *columns = (KvasirMaskColumns){ .cell = cell, .n = 1, .pos = pos };
-      if (pos >= 0)
-        columns->set = shot->cell_seqs[cell];
+        self->columns[self->n_columns - 1].n++;
+      else
+        add_column (self, cell);
+      if (shot->cell_pos[cell] >= 0)
+        self->used_max = cell + 1;
     }
 }
 
@@ -151,28 +155,34 @@ get_reason_end (const KvasirMaskModel *self,
   return first_future > cell && first_future < end ? (guint) first_future : end;
 }
 
+/* The stretch with one reason that begins at @cell. */
+static KvasirMaskSegment
+get_segment (const KvasirMaskModel *self, guint row, const KvasirMaskColumns *columns, guint cell)
+{
+  const guint64 *words = self->shot->words + (gsize) row * self->shot->words_per_row;
+  guint end = find_change (words, cell, columns->cell + columns->n);
+  KvasirMaskSegment segment = { .cell = cell, .reason = KVASIR_MASK_OPEN };
+  segment.seq = kvasir_palette_next_seq (&columns->set, -1);
+  if (!((words[cell / 64] >> (cell % 64)) & 1))
+    {
+      end = MIN (end, get_reason_end (self, row, columns, cell));
+      segment.reason = get_closed_reason (self, row, columns, cell);
+    }
+  segment.n = end - cell;
+  return segment;
+}
+
 static void
 append_columns (const KvasirMaskModel *self,
                 guint row,
                 const KvasirMaskColumns *columns,
                 GArray *segments)
 {
-  const guint64 *words = self->shot->words + (gsize) row * self->shot->words_per_row;
-  guint end = columns->cell + columns->n;
-  for (guint cell = columns->cell; cell < end;)
+  for (guint cell = columns->cell; cell < columns->cell + columns->n;)
     {
-      gboolean open = (words[cell / 64] >> (cell % 64)) & 1;
-      KvasirMaskSegment segment = { .cell = cell, .reason = KVASIR_MASK_OPEN };
-      guint stop = find_change (words, cell, end);
-      if (!open)
-        {
-          stop = MIN (stop, get_reason_end (self, row, columns, cell));
-          segment.reason = get_closed_reason (self, row, columns, cell);
-        }
-      segment.n = stop - cell;
-      segment.seq = kvasir_palette_next_seq (&columns->set, -1);
+      KvasirMaskSegment segment = get_segment (self, row, columns, cell);
       g_array_append_val (segments, segment);
-      cell = stop;
+      cell += segment.n;
     }
 }
 

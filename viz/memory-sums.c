@@ -76,6 +76,18 @@ count_layers (const KvasirMemoryShot *shot)
   return (guint) (last + 1);
 }
 
+static void
+add_row (KvasirMemorySums *self, const KvasirMemoryRow *row)
+{
+  KvasirBufferTypeSum *type = find_type (self, row);
+  type->kinds[row->kind] += row->n_bytes;
+  type->total += row->n_bytes;
+  self->measured[row->kind] += row->n_bytes;
+  self->total += row->n_bytes;
+  self->kv_bytes += kvasir_memory_sums_is_kv (row->kind) ? row->n_bytes : 0;
+  add_layer (self, row);
+}
+
 KvasirMemorySums *
 kvasir_memory_sums_new (const KvasirMemoryShot *shot)
 {
@@ -85,16 +97,7 @@ kvasir_memory_sums_new (const KvasirMemoryShot *shot)
   self->layers = g_new0 (KvasirLayerSum, self->n_layers + 1);
   self->types = g_new0 (KvasirBufferTypeSum, shot->n_rows + 1);
   for (guint i = 0; i < shot->n_rows; i++)
-    {
-      const KvasirMemoryRow *row = &shot->rows[i];
-      KvasirBufferTypeSum *type = find_type (self, row);
-      type->kinds[row->kind] += row->n_bytes;
-      type->total += row->n_bytes;
-      self->measured[row->kind] += row->n_bytes;
-      self->total += row->n_bytes;
-      self->kv_bytes += kvasir_memory_sums_is_kv (row->kind) ? row->n_bytes : 0;
-      add_layer (self, row);
-    }
+    add_row (self, &shot->rows[i]);
   for (guint i = 0; i < shot->n_planned; i++)
     {
       self->planned[shot->planned[i].kind] += shot->planned[i].n_bytes;
@@ -113,6 +116,19 @@ kvasir_memory_sums_free (KvasirMemorySums *self)
   g_free (self);
 }
 
+/* Of a mapped file only @mapped_left bytes are in memory. */
+static void
+add_type (KvasirDeviceSum *sum, const KvasirBufferTypeSum *type, guint64 *mapped_left)
+{
+  for (guint kind = 0; kind < KVASIR_N_KINDS; kind++)
+    {
+      guint64 bytes = type->mapped ? MIN (type->kinds[kind], *mapped_left) : type->kinds[kind];
+      *mapped_left -= type->mapped ? bytes : 0;
+      sum->kinds[kind] += bytes;
+      sum->ours += bytes;
+    }
+}
+
 void
 kvasir_memory_sums_get_device (const KvasirMemorySums *self,
                                const KvasirDeviceShot *device,
@@ -121,18 +137,8 @@ kvasir_memory_sums_get_device (const KvasirMemorySums *self,
   guint64 mapped_left = self->shot->weights_resident_bytes;
   *sum = (KvasirDeviceSum){ .total = device->total_bytes, .free = device->free_bytes };
   for (guint i = 0; i < self->n_types; i++)
-    {
-      const KvasirBufferTypeSum *type = &self->types[i];
-      if (strcmp (type->device, device->device) != 0)
-        continue;
-      for (guint kind = 0; kind < KVASIR_N_KINDS; kind++)
-        {
-          guint64 bytes = type->mapped ? MIN (type->kinds[kind], mapped_left) : type->kinds[kind];
-          mapped_left -= type->mapped ? bytes : 0;
-          sum->kinds[kind] += bytes;
-          sum->ours += bytes;
-        }
-    }
+    if (strcmp (self->types[i].device, device->device) == 0)
+      add_type (sum, &self->types[i], &mapped_left);
   guint64 known = sum->ours + sum->free;
   if (known > sum->total)
     sum->disagreement = known - sum->total;

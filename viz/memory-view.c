@@ -180,24 +180,27 @@ memory_view_draw_mark (KvasirView *view,
   return TRUE;
 }
 
-/* The part that lies nearest below (or above) the given one. */
+/* How far it is from one part to another below (1) or above (-1); G_MAXDOUBLE: it is neither. */
+static double
+get_distance (const KvasirMemoryView *self, guint from, guint to, gint direction)
+{
+  const KvasirRect *a = &g_array_index (self->parts, KvasirMemoryPart, from).rect;
+  const KvasirRect *b = &g_array_index (self->parts, KvasirMemoryPart, to).rect;
+  double dy = (b->y - a->y) * direction;
+  double dx = fabs (b->x + b->w / 2 - a->x - a->w / 2);
+  return dy > 1 ? dy * 100 + dx : G_MAXDOUBLE;
+}
+
 static guint
 find_across (const KvasirMemoryView *self, guint from, gint direction)
 {
-  const KvasirRect *start = &g_array_index (self->parts, KvasirMemoryPart, from).rect;
   double best = G_MAXDOUBLE;
   guint found = from;
   for (guint i = 0; i < self->parts->len; i++)
     {
-      const KvasirRect *rect = &g_array_index (self->parts, KvasirMemoryPart, i).rect;
-      double dy = (rect->y - start->y) * direction;
-      double dx = fabs (rect->x + rect->w / 2 - start->x - start->w / 2);
-      double cost = dy * 100 + dx;
-      if (dy > 1 && cost < best)
-        {
-          best = cost;
-          found = i;
-        }
+      double distance = get_distance (self, from, i, direction);
+      found = distance < best ? i : found;
+      best = MIN (distance, best);
     }
   return found;
 }

@@ -38,18 +38,14 @@ kvasir_palette_append_letters (GString *out,
                                guint max)
 {
   guint n = 0;
-  for (gint seq = kvasir_palette_next_seq (set, -1); seq >= 0;
-       seq = kvasir_palette_next_seq (set, seq))
+  gint seq = kvasir_palette_next_seq (set, -1);
+  for (; seq >= 0 && n < max; seq = kvasir_palette_next_seq (set, seq), n++)
     {
-      if (n == max)
-        {
-          g_string_append_printf (out, "%s+%u", separator, kvasir_seq_set_count (set) - n);
-          return;
-        }
       g_string_append (out, n > 0 ? separator : "");
       g_string_append (out, kvasir_palette_get_letter ((guint) seq).s);
-      n++;
     }
+  if (seq >= 0)
+    g_string_append_printf (out, "%s+%u", separator, kvasir_seq_set_count (set) - n);
 }
 
 KvasirRgb
@@ -62,8 +58,7 @@ kvasir_palette_get_kind (KvasirMemoryKind kind)
     [KVASIR_KIND_COMPUTE] = 0xF0E442,     [KVASIR_KIND_OUTPUT] = 0xE69F00,
     [KVASIR_KIND_CHECKPOINTS] = 0xD55E00,
   };
-  g_return_val_if_fail (kind < KVASIR_N_KINDS, KVASIR_RGB_FREE);
-  return kinds[kind];
+  return kinds[MIN (kind, KVASIR_N_KINDS - 1)];
 }
 
 static guint

@@ -197,29 +197,39 @@ find_in_row (const KvasirPositionsView *self,
 }
 
 /* A dot is small; the nearest one counts. */
+typedef struct
+{
+  double x, y;
+  double distance; /* of the nearest so far */
+  KvasirThing *thing;
+} Search;
+
+static void
+look_at_run (const KvasirPositionsView *self, Search *search, guint seq, const KvasirPosRun *run)
+{
+  gint64 pos = kvasir_axis_find (&self->across, search->x);
+  gint64 offset = CLAMP (pos - run->pos, 0, (gint64) run->n - 1);
+  gint64 index = kvasir_positions_view_get_index (self, run->stream, run->cell) + offset;
+  double dx = kvasir_axis_get (&self->across, (double) (run->pos + offset)) - search->x;
+  double dy = kvasir_axis_get (&self->down, (double) index) - search->y;
+  if (hypot (dx, dy) >= search->distance)
+    return;
+  search->distance = hypot (dx, dy);
+  *search->thing =
+      (KvasirThing){ KVASIR_THING_POSITION, .seq = (gint) seq, .pos = run->pos + (gint32) offset };
+}
+
 static gboolean
 hit_plot (const KvasirPositionsView *self, double x, double y, KvasirThing *thing)
 {
-  double best = HIT_DISTANCE;
+  Search search = { x, y, HIT_DISTANCE, thing };
   for (guint i = 0; i < self->n_rows; i++)
     {
       const KvasirHolding *holding = self->rows[i].holding;
       for (guint j = 0; j < holding->n_runs; j++)
-        {
-          const KvasirPosRun *run = &self->holdings->runs[holding->first_run + j];
-          gint64 offset =
-              CLAMP (kvasir_axis_find (&self->across, x) - run->pos, 0, (gint64) run->n - 1);
-          gint64 index = kvasir_positions_view_get_index (self, run->stream, run->cell) + offset;
-          double dx = kvasir_axis_get (&self->across, (double) (run->pos + offset)) - x;
-          double dy = kvasir_axis_get (&self->down, (double) index) - y;
-          if (hypot (dx, dy) >= best)
-            continue;
-          best = hypot (dx, dy);
-          *thing = (KvasirThing){ KVASIR_THING_POSITION, .seq = (gint) holding->seq,
-                                  .pos = run->pos + (gint32) offset };
-        }
+        look_at_run (self, &search, holding->seq, &self->holdings->runs[holding->first_run + j]);
     }
-  return best < HIT_DISTANCE;
+  return search.distance < HIT_DISTANCE;
 }
 
 static gboolean

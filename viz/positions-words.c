@@ -123,6 +123,16 @@ append_hole_cb (gint32 pos, gint32 n, gpointer user_data)
                           kvasir_format_range (pos, (gint64) pos + n - 1).s);
 }
 
+static void
+append_run (KvasirPositionsView *self, const KvasirPosRun *run, GString *out)
+{
+  g_string_append_printf (out, _ ("  positions %s in cells %s, "),
+                          kvasir_format_range (run->pos, (gint64) run->pos + run->n - 1).s,
+                          kvasir_format_range (run->cell, (gint64) run->cell + run->n - 1).s);
+  kvasir_palette_append_letters (out, &self->holdings->cache->sets[run->set], " ", KVASIR_MAX_SEQS);
+  g_string_append_c (out, '\n');
+}
+
 void
 kvasir_positions_view_append_text (KvasirView *view, GString *out)
 {
@@ -135,15 +145,6 @@ kvasir_positions_view_append_text (KvasirView *view, GString *out)
       append_sequence (&self->rows[i], out);
       kvasir_holdings_foreach_hole (self->holdings, holding, append_hole_cb, out);
       for (guint j = 0; j < holding->n_runs; j++)
-        {
-          const KvasirPosRun *run = &self->holdings->runs[holding->first_run + j];
-          g_string_append_printf (
-              out, _ ("  positions %s in cells %s, "),
-              kvasir_format_range (run->pos, (gint64) run->pos + run->n - 1).s,
-              kvasir_format_range (run->cell, (gint64) run->cell + run->n - 1).s);
-          kvasir_palette_append_letters (out, &self->holdings->cache->sets[run->set], " ",
-                                         KVASIR_MAX_SEQS);
-          g_string_append_c (out, '\n');
-        }
+        append_run (self, &self->holdings->runs[holding->first_run + j], out);
     }
 }

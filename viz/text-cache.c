@@ -98,7 +98,7 @@ kvasir_text_cache_set_font (KvasirTextCache *self, const char *family, double un
   g_hash_table_remove_all (self->texts);
   for (guint i = 0; i < KVASIR_N_STYLES; i++)
     {
-      g_clear_pointer (&self->fonts[i], pango_font_description_free);
+      pango_font_description_free (self->fonts[i]);
       self->fonts[i] = make_font (self, i);
     }
 }

@@ -81,10 +81,15 @@ drawn_cb (KvasirViewPage *page, gpointer user_data)
   kvasir_inspector_queue_words (user_data);
 }
 
+/* One selection for all pages, the log's line included. */
 static void
 locked_cb (KvasirViewPage *page, gpointer user_data)
 {
-  kvasir_inspector_lock (user_data, kvasir_view_page_get_locked (page));
+  KvasirInspector *self = user_data;
+  const KvasirThing *locked = kvasir_view_page_get_locked (page);
+  KvasirThing thing = locked != NULL ? *locked : (KvasirThing){ KVASIR_THING_NONE };
+  kvasir_log_page_clear_selection (self->log);
+  kvasir_inspector_lock (self, thing.kind != KVASIR_THING_NONE ? &thing : NULL);
 }
 
 static GtkWidget *

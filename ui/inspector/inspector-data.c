@@ -102,6 +102,7 @@ forget_parts (KvasirInspector *self)
 {
   kvasir_parts_clear (&self->latest);
   kvasir_parts_clear (&self->parts);
+  kvasir_log_page_clear_selection (self->log);
   kvasir_inspector_lock (self, NULL);
   for (guint i = 0; i < KVASIR_N_VIEW_PAGES; i++)
     kvasir_view_page_set_parts (self->views[i], &self->parts);

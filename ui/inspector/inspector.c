@@ -82,8 +82,6 @@ kvasir_inspector_lock (KvasirInspector *self, const KvasirThing *thing)
   self->locked = thing != NULL ? *thing : (KvasirThing){ KVASIR_THING_NONE };
   for (guint i = 0; i < KVASIR_N_VIEW_PAGES; i++)
     kvasir_view_page_set_locked (self->views[i], thing);
-  if (thing == NULL || thing->kind != KVASIR_THING_RUNS)
-    kvasir_log_page_clear_selection (self->log);
   /* What a person points out must not run away; a message is found again in every state. */
   if (thing != NULL && thing->kind != KVASIR_THING_MESSAGE)
     kvasir_inspector_set_following (self, FALSE);
@@ -96,6 +94,7 @@ kvasir_inspector_clear_selection (KvasirInspector *self)
   g_return_val_if_fail (KVASIR_IS_INSPECTOR (self), FALSE);
   if (self->locked.kind == KVASIR_THING_NONE && kvasir_log_page_get_selected (self->log) == NULL)
     return FALSE;
+  kvasir_log_page_clear_selection (self->log);
   kvasir_inspector_lock (self, NULL);
   return TRUE;
 }
@@ -109,6 +108,7 @@ kvasir_inspector_show_message_cells (KvasirInspector *self, guint64 message_id)
   page = self->views[KVASIR_INSPECTOR_CELLS];
   gtk_stack_set_visible_child_name (GTK_STACK (self->forms), "picture");
   kvasir_inspector_set_page (self, KVASIR_INSPECTOR_CELLS);
+  kvasir_log_page_clear_selection (self->log);
   kvasir_inspector_lock (self, &message);
   if (kvasir_view_reveal (kvasir_view_page_get_view (page), &message))
     kvasir_view_page_invalidate (page);

@@ -18,10 +18,9 @@ struct _KvasirLogPage
   GtkWidget *note;
   GtkWidget *scrolled;
   guint flush_source;
+  guint scroll_source;
   gboolean following;
-  gboolean at_end;   /* the person looks at the newest lines */
-  double last_value; /* of the scroll position, to tell a person's scrolling from the list's own */
-  double last_upper;
+  gboolean at_end; /* the person looks at the newest lines */
 };
 
 enum
@@ -86,6 +85,25 @@ scroll_to_end (KvasirLogPage *self)
   gtk_adjustment_set_value (adjustment, gtk_adjustment_get_upper (adjustment));
 }
 
+static gboolean
+scroll_idle_cb (gpointer user_data)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  self->scroll_source = 0;
+  if (self->at_end)
+    scroll_to_end (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* The list lays itself out while it says that its length changed, and would not hear of a new place
+ * in that moment. */
+static void
+queue_scroll (KvasirLogPage *self)
+{
+  if (self->scroll_source == 0)
+    self->scroll_source = g_idle_add_full (G_PRIORITY_DEFAULT, scroll_idle_cb, self, NULL);
+}
+
 static void
 update_note (KvasirLogPage *self)
 {
@@ -144,36 +162,92 @@ kvasir_log_page_set_following (KvasirLogPage *self, gboolean following)
     {
       self->at_end = TRUE;
       queue_flush (self);
-      scroll_to_end (self);
+      queue_scroll (self);
     }
 }
+
+/* ---- scrolling */
 
 /* The list grew or shrank: stay at the end, if that is where the person is. */
 static void
 adjustment_changed_cb (GtkAdjustment *adjustment, gpointer user_data)
 {
   KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
-  self->last_upper = gtk_adjustment_get_upper (adjustment);
   if (self->at_end)
-    scroll_to_end (self);
+    queue_scroll (self);
 }
 
+static gboolean
+is_at_end (GtkAdjustment *adjustment)
+{
+  return gtk_adjustment_get_value (adjustment) >=
+         gtk_adjustment_get_upper (adjustment) - gtk_adjustment_get_page_size (adjustment) - 1;
+}
+
+/* Whoever left the end comes back to it by any way of scrolling. That somebody leaves it is taken
+ * from the input alone: the list moves its adjustment by itself whenever rows come and go. */
 static void
 value_changed_cb (GtkAdjustment *adjustment, gpointer user_data)
 {
   KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
-  double value = gtk_adjustment_get_value (adjustment);
-  double upper = gtk_adjustment_get_upper (adjustment);
-  double end = upper - gtk_adjustment_get_page_size (adjustment);
-  /* Only a person moves up while the list keeps its length. */
-  if (value < self->last_value - 1 && upper == self->last_upper && value < end - 1)
+  if (self->at_end || !is_at_end (adjustment))
+    return;
+  self->at_end = TRUE;
+  queue_flush (self);
+}
+
+static gboolean
+scroll_cb (GtkEventControllerScroll *controller, double dx, double dy, gpointer user_data)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  if (dy < 0)
     self->at_end = FALSE;
-  else if (value >= end - 1 && !self->at_end)
-    {
-      self->at_end = TRUE;
-      queue_flush (self);
-    }
-  self->last_value = value;
+  return GDK_EVENT_PROPAGATE;
+}
+
+static gboolean
+change_value_cb (GtkRange *range, GtkScrollType type, double value, gpointer user_data)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  if (value < gtk_adjustment_get_value (gtk_range_get_adjustment (range)))
+    self->at_end = FALSE;
+  return GDK_EVENT_PROPAGATE;
+}
+
+static gboolean
+key_pressed_cb (GtkEventControllerKey *controller,
+                guint keyval,
+                guint keycode,
+                GdkModifierType state,
+                gpointer user_data)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  if (keyval == GDK_KEY_Up || keyval == GDK_KEY_Page_Up || keyval == GDK_KEY_Home)
+    self->at_end = FALSE;
+  return GDK_EVENT_PROPAGATE;
+}
+
+static void
+watch_scrolling (KvasirLogPage *self)
+{
+  GtkScrolledWindow *scrolled = GTK_SCROLLED_WINDOW (self->scrolled);
+  GtkAdjustment *adjustment = gtk_scrolled_window_get_vadjustment (scrolled);
+  GtkEventController *scroll =
+      gtk_event_controller_scroll_new (GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);
+  GtkEventController *key = gtk_event_controller_key_new ();
+  gtk_event_controller_set_propagation_phase (scroll, GTK_PHASE_CAPTURE);
+  gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
+  g_signal_connect (scroll, "scroll", G_CALLBACK (scroll_cb), self);
+  g_signal_connect (key, "key-pressed", G_CALLBACK (key_pressed_cb), self);
+  gtk_widget_add_controller (self->scrolled, scroll);
+  gtk_widget_add_controller (self->scrolled, key);
+  g_signal_connect (adjustment, "changed", G_CALLBACK (adjustment_changed_cb), self);
+  g_signal_connect (adjustment, "value-changed", G_CALLBACK (value_changed_cb), self);
+  /* A scrolled window's bar is a GtkScrollbar; the range inside it tells of dragging. */
+  GtkWidget *bar = gtk_scrolled_window_get_vscrollbar (scrolled);
+  GtkWidget *range = gtk_widget_get_first_child (bar);
+  if (GTK_IS_RANGE (range))
+    g_signal_connect (range, "change-value", G_CALLBACK (change_value_cb), self);
 }
 
 /* ---- choosing */
@@ -198,7 +272,7 @@ filter_changed_cb (GtkDropDown *filter, GParamSpec *pspec, gpointer user_data)
   /* The first choice is "everything". */
   kvasir_log_model_set_filter (self->model, selected == 0 ? KVASIR_LOG_ALL : selected - 1);
   self->at_end = TRUE;
-  scroll_to_end (self);
+  queue_scroll (self);
 }
 
 GtkSingleSelection *
@@ -246,6 +320,7 @@ kvasir_log_page_dispose (GObject *object)
 {
   KvasirLogPage *self = KVASIR_LOG_PAGE (object);
   g_clear_handle_id (&self->flush_source, g_source_remove);
+  g_clear_handle_id (&self->scroll_source, g_source_remove);
   g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_object (&self->selection);
   g_clear_object (&self->model);
@@ -325,10 +400,7 @@ kvasir_log_page_init (KvasirLogPage *self)
   gtk_box_append (GTK_BOX (self->box), bar);
   gtk_box_append (GTK_BOX (self->box), self->scrolled);
   gtk_widget_set_parent (self->box, GTK_WIDGET (self));
-  GtkAdjustment *adjustment =
-      gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scrolled));
-  g_signal_connect (adjustment, "changed", G_CALLBACK (adjustment_changed_cb), self);
-  g_signal_connect (adjustment, "value-changed", G_CALLBACK (value_changed_cb), self);
+  watch_scrolling (self);
 }
 
 GtkWidget *

@@ -43,24 +43,27 @@ after_paint_cb (GdkFrameClock *clock, gpointer user_data)
 }
 
 static Turns *
+make_turns (GdkFrameClock *clock)
+{
+  Turns *turns = g_new0 (Turns, 1);
+  g_queue_init (&turns->waiting);
+  g_object_set_data_full (G_OBJECT (clock), "kvasir-redraw-turns", turns, turns_free);
+  g_signal_connect (clock, "after-paint", G_CALLBACK (after_paint_cb), turns);
+  return turns;
+}
+
+static Turns *
 get_turns (GtkWidget *page)
 {
   GdkFrameClock *clock = gtk_widget_get_frame_clock (page);
   Turns *turns = g_object_get_data (G_OBJECT (clock), "kvasir-redraw-turns");
-  if (turns == NULL)
-    {
-      turns = g_new0 (Turns, 1);
-      g_queue_init (&turns->waiting);
-      g_object_set_data_full (G_OBJECT (clock), "kvasir-redraw-turns", turns, turns_free);
-      g_signal_connect (clock, "after-paint", G_CALLBACK (after_paint_cb), turns);
-    }
-  if (turns->frame_us != gdk_frame_clock_get_frame_time (clock))
-    {
-      turns->frame_us = gdk_frame_clock_get_frame_time (clock);
-      turns->start_us = g_get_monotonic_time ();
-      turns->spent_us = 0;
-      turns->drawn = FALSE;
-    }
+  turns = turns != NULL ? turns : make_turns (clock);
+  if (turns->frame_us == gdk_frame_clock_get_frame_time (clock))
+    return turns;
+  turns->frame_us = gdk_frame_clock_get_frame_time (clock);
+  turns->start_us = g_get_monotonic_time ();
+  turns->spent_us = 0;
+  turns->drawn = FALSE;
   return turns;
 }
 

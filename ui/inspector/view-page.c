@@ -189,15 +189,17 @@ kvasir_view_page_invalidate (KvasirViewPage *self)
 
 /* ---- the second layer */
 
-static GskRenderNode *
-make_mark (KvasirViewPage *self)
+static void
+update_mark (KvasirViewPage *self)
 {
   KvasirThing locked;
   gboolean any = FALSE;
   gint width = gtk_widget_get_width (GTK_WIDGET (self));
   gint height = gtk_widget_get_height (GTK_WIDGET (self));
-  GskRenderNode *node = gsk_cairo_node_new (&GRAPHENE_RECT_INIT (0, 0, width, height));
-  cairo_t *cr = gsk_cairo_node_get_draw_context (node);
+  g_clear_pointer (&self->mark, gsk_render_node_unref);
+  self->mark = gsk_cairo_node_new (&GRAPHENE_RECT_INIT (0, 0, width, height));
+  self->mark_valid = TRUE;
+  cairo_t *cr = gsk_cairo_node_get_draw_context (self->mark);
   if (self->locked.kind != KVASIR_THING_NONE &&
       kvasir_view_translate (self->view, &self->locked, &locked))
     any = kvasir_view_draw_mark (self->view, cr, &locked, TRUE);
@@ -205,8 +207,7 @@ make_mark (KvasirViewPage *self)
     any = kvasir_view_draw_mark (self->view, cr, &self->hovered, FALSE) || any;
   cairo_destroy (cr);
   if (!any)
-    g_clear_pointer (&node, gsk_render_node_unref);
-  return node;
+    g_clear_pointer (&self->mark, gsk_render_node_unref);
 }
 
 static void
@@ -216,11 +217,7 @@ kvasir_view_page_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   if (self->picture == NULL)
     return;
   if (!self->mark_valid)
-    {
-      g_clear_pointer (&self->mark, gsk_render_node_unref);
-      self->mark = make_mark (self);
-      self->mark_valid = TRUE;
-    }
+    update_mark (self);
   gtk_snapshot_append_node (snapshot, self->picture);
   if (self->mark != NULL)
     gtk_snapshot_append_node (snapshot, self->mark);
