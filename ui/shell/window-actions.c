@@ -209,6 +209,10 @@ escape_cb (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   KvasirWindow *self = user_data;
 
+  /* What has the focus comes first; then what lies on top. */
+  if (gtk_widget_get_focus_child (self->inspector) != NULL &&
+      kvasir_inspector_clear_selection (KVASIR_INSPECTOR (self->inspector)))
+    return;
   if (!kvasir_panes_close_overlays (KVASIR_PANES (self->panes)))
     kvasir_chat_page_escape (KVASIR_CHAT_PAGE (self->chat));
 }

@@ -101,6 +101,8 @@ message_cells_cb (GSimpleAction *action, GVariant *parameter, gpointer user_data
   KvasirWindow *self = user_data;
 
   g_action_group_activate_action (G_ACTION_GROUP (self), "show-inspector", NULL);
+  kvasir_inspector_show_message_cells (KVASIR_INSPECTOR (self->inspector),
+                                       g_variant_get_uint64 (parameter));
 }
 
 static void

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "ui/inspector/inspector.h"
 #include "ui/shell/chat-list.h"
 #include "ui/shell/chat-page.h"
 #include "ui/shell/notice-bar.h"
@@ -32,7 +33,7 @@ struct _KvasirWindow
   GtkWidget *banner;
   GtkWidget *start;
   GtkWidget *chat;
-  GtkWidget *inspector; /* (nullable) */
+  GtkWidget *inspector;
 
   KvasirEngineClient *client;  /* (owned) */
   KvasirHistory *history;      /* (owned) */

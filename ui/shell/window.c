@@ -241,6 +241,14 @@ kvasir_window_close_request (GtkWindow *window)
 
 /* ---- making */
 
+static char *
+dup_chat_title (guint64 chat_id, gpointer user_data)
+{
+  KvasirChat *chat = kvasir_history_find_chat (user_data, chat_id);
+
+  return chat != NULL ? kvasir_display_line (kvasir_chat_get_title (chat), 40) : NULL;
+}
+
 static void
 kvasir_window_dispose (GObject *object)
 {
@@ -327,6 +335,10 @@ kvasir_window_new (GtkApplication *application, const KvasirWindowParts *parts)
   self->settings = g_object_ref (parts->settings);
   self->build_facts = g_strdup (parts->build_facts);
   self->library = kvasir_model_library_new (self->client, parts->models_folder);
+  self->inspector = kvasir_inspector_new (self->client);
+  kvasir_inspector_set_chat_name_func (KVASIR_INSPECTOR (self->inspector), dup_chat_title,
+                                       g_object_ref (self->history), g_object_unref);
+  g_object_set (self->panes, "end", self->inspector, NULL);
   kvasir_chat_list_set_history (KVASIR_CHAT_LIST (self->chats), self->history);
   kvasir_start_page_set_library (KVASIR_START_PAGE (self->start), self->library);
   kvasir_chat_page_set_engine (KVASIR_CHAT_PAGE (self->chat), self->client, self->answers);
