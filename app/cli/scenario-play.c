@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "engine/error.h"
+#include "engine/sampling/sampler.h"
 #include "engine/vocab/utf8.h"
 
 static void
@@ -51,12 +52,9 @@ note_best (KvasirPlayer *self, const KvasirBatch *batch)
   for (guint i = 0; i < batch->n_tokens; i++)
     {
       const float *logits = kvasir_context_get_logits_of_token (self->context, i);
-      gint32 best = 0;
       if (logits == NULL)
         continue;
-      for (guint v = 1; v < n_vocab; v++)
-        if (logits[v] > logits[best])
-          best = (gint32) v;
+      gint32 best = kvasir_sampler_argmax (logits, n_vocab);
       for (guint s = 0; s < batch->n_seqs[i]; s++)
         self->best[batch->seqs[i][s]] = best;
     }
