@@ -1,0 +1,281 @@
+/* How long the main loop is held while a made-up answer streams in and the views follow.
+ *
+ * 200 tokens a second go into a transcript; as many events and 60 snapshots a second into the
+ * inspector. First each of its pages is shown in turn, then all five at once.
+ * Needs a display: ./dev bench ui
+ */
+#include <adwaita.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+
+#include "backends/cpu/cpu.h"
+#include "engine/session/mailbox.h"
+#include "engine/session/snapshot-build.h"
+#include "kvasir-resources.h"
+#include "tests/bench/gaps.h"
+#include "tests/viz/fake.h"
+#include "ui/history/history.h"
+#include "ui/inspector/inspector.h"
+#include "ui/transcript/transcript.h"
+
+#define TOKENS_PER_SECOND 200
+#define SNAPSHOTS_PER_SECOND 60
+#define N_SNAPSHOTS 48
+#define EVENT_BYTES (1 << 16)
+
+typedef struct
+{
+  KvasirDevice *device;
+  KvasirEngineClient *client;
+  KvasirMailbox *mailbox;
+  const KvasirSnapshot *snapshots[N_SNAPSHOTS];
+  char *folder;
+  KvasirStore *store;
+  KvasirHistory *history;
+  KvasirConversation *conversation;
+  KvasirMessageNode *answer;
+  guint n_tokens;
+  guint n_shown;
+} Bench;
+
+/* Pieces of what models write: words, lists, code. */
+static const char *
+get_token (guint i)
+{
+  static const char *const words[] = { "The ",    "cache ", "keeps ", "**keys** ", "and ",
+                                       "values ", "of ",    "every ", "token",     ", " };
+  guint at = i % 400;
+
+  if (at == 0)
+    return "\n\n## A heading\n\n";
+  if (at == 60 || at == 80)
+    return "\n- one item ";
+  if (at == 120)
+    return "\n\n```c\nint main (void)\n{\n  return 0;\n}\n```\n\n";
+  return at % 60 == 59 ? ".\n\n" : words[i % G_N_ELEMENTS (words)];
+}
+
+static const KvasirSnapshot *
+make_snapshot (guint index)
+{
+  g_autoptr (Fake) fake = fake_new_chat ();
+  KvasirSnapshotOwned *owned = g_new0 (KvasirSnapshotOwned, 1);
+  guint n_more = index * 2;
+
+  for (guint i = 0; i < n_more; i++)
+    fake_put (fake, 1908 + i, 1, 1339 + (gint32) i, 1, 641 + i);
+  fake->head = 1908 + n_more;
+  owned->n_refs = 1;
+  owned->shot.sequence = index + 1;
+  owned->shot.model_id = 1;
+  owned->shot.step = fake->step;
+  owned->shot.views = KVASIR_VIEW_CELLS | KVASIR_VIEW_MASK | KVASIR_VIEW_MEMORY;
+  owned->shot.cells = fake_make_cells (fake);
+  owned->shot.mask = fake_make_mask (fake, index % 2 == 0 ? 1 : 16, index % 2 == 0 ? 1 : 3);
+  owned->shot.memory = fake_make_memory ((1755 + n_more) * 23040);
+  return &owned->shot;
+}
+
+static gboolean
+snapshot_cb (gpointer user_data)
+{
+  Bench *b = user_data;
+
+  g_signal_emit_by_name (b->client, "snapshot", b->snapshots[b->n_shown++ % N_SNAPSHOTS]);
+  return G_SOURCE_CONTINUE;
+}
+
+/* Every event is drained right after it was put. */
+static void
+wakeup_cb (gpointer user_data)
+{
+}
+
+static void
+send_event (Bench *b)
+{
+  KvasirEvent event = { .type = KVASIR_EVENT_CELLS, .step = b->n_tokens, .n = 1 };
+  gint32 token = (gint32) (b->n_tokens % 300);
+  KvasirMail mail;
+
+  event.cell = (gint32) (b->n_tokens % 4096);
+  event.before.pos = -1;
+  event.after.pos = (gint32) b->n_tokens;
+  kvasir_seq_set_add (&event.after.seqs, 0);
+  kvasir_mailbox_put_event (b->mailbox, &event, &token, 1);
+  kvasir_mail_init (&mail);
+  kvasir_mailbox_drain (b->mailbox, &mail);
+  g_signal_emit_by_name (b->client, "events", &mail);
+  kvasir_mail_clear (&mail);
+}
+
+static gboolean
+token_cb (gpointer user_data)
+{
+  Bench *b = user_data;
+
+  kvasir_message_node_append (b->answer, get_token (b->n_tokens), -1);
+  send_event (b);
+  b->n_tokens++;
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+measure (Bench *b, Gaps *gaps, const char *name, double seconds)
+{
+  KvasirMessageNode *asked = kvasir_conversation_add (
+      b->conversation, kvasir_conversation_get_leaf (b->conversation), KVASIR_ROLE_USER, "go");
+  guint tokens, snapshots;
+
+  b->answer = kvasir_conversation_add_answer (b->conversation, asked, "Bench");
+  tokens = g_timeout_add (1000 / TOKENS_PER_SECOND, token_cb, b);
+  snapshots = g_timeout_add (1000 / SNAPSHOTS_PER_SECOND, snapshot_cb, b);
+  gaps_rest (1);
+  gaps_run (gaps, seconds);
+  g_source_remove (tokens);
+  g_source_remove (snapshots);
+  kvasir_message_node_set_state (b->answer, KVASIR_MESSAGE_COMPLETE);
+  gaps_print (gaps, name);
+}
+
+static GtkWidget *
+open_window (Bench *b, GtkWidget *side)
+{
+  GtkWidget *window = gtk_window_new ();
+  GtkWidget *panes = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
+  GtkWidget *transcript = kvasir_transcript_new ();
+
+  kvasir_transcript_set_conversation (KVASIR_TRANSCRIPT (transcript), b->conversation);
+  gtk_paned_set_start_child (GTK_PANED (panes), transcript);
+  gtk_paned_set_end_child (GTK_PANED (panes), side);
+  gtk_paned_set_position (GTK_PANED (panes), 560);
+  gtk_window_set_default_size (GTK_WINDOW (window), 1600, 1000);
+  gtk_window_set_child (GTK_WINDOW (window), panes);
+  gtk_window_present (GTK_WINDOW (window));
+  gaps_rest (1);
+  return window;
+}
+
+static void
+measure_pages (Bench *b, Gaps *gaps)
+{
+  static const char *const names[] = { "Cells", "Positions", "Mask", "Memory", "Log" };
+  GtkWidget *inspector = kvasir_inspector_new (b->client);
+  GtkWidget *window = open_window (b, inspector);
+
+  for (guint i = 0; i < KVASIR_N_INSPECTOR_PAGES; i++)
+    {
+      kvasir_inspector_set_page (KVASIR_INSPECTOR (inspector), (KvasirInspectorPage) i);
+      measure (b, gaps, names[i], 5);
+    }
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+static void
+measure_all (Bench *b, Gaps *gaps)
+{
+  GtkWidget *grid = gtk_grid_new ();
+  GtkWidget *window;
+
+  gtk_grid_set_row_homogeneous (GTK_GRID (grid), TRUE);
+  gtk_grid_set_column_homogeneous (GTK_GRID (grid), TRUE);
+  for (int i = 0; i < KVASIR_N_INSPECTOR_PAGES; i++)
+    {
+      GtkWidget *inspector = kvasir_inspector_new (b->client);
+      kvasir_inspector_set_page (KVASIR_INSPECTOR (inspector), (KvasirInspectorPage) i);
+      gtk_widget_set_hexpand (inspector, TRUE);
+      gtk_widget_set_vexpand (inspector, TRUE);
+      gtk_grid_attach (GTK_GRID (grid), inspector, i % 3, i / 3, 1, 1);
+    }
+  window = open_window (b, grid);
+  measure (b, gaps, "all five pages at once", 10);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* The pages show nothing without a model. */
+static gboolean
+load_model (Bench *b, const char *path)
+{
+  KvasirContextParams params;
+
+  kvasir_context_params_init (&params);
+  kvasir_engine_client_load (b->client, path, &params);
+  while (kvasir_engine_client_get_state (b->client) == KVASIR_ENGINE_LOADING)
+    g_main_context_iteration (NULL, TRUE);
+  return kvasir_engine_client_get_state (b->client) == KVASIR_ENGINE_READY;
+}
+
+static void
+set_up (Bench *b)
+{
+  g_autofree char *path = NULL;
+  KvasirChat *chat;
+
+  b->folder = g_dir_make_tmp ("kvasir-bench-XXXXXX", NULL);
+  path = g_build_filename (b->folder, "history.db", NULL);
+  b->device = kvasir_cpu_device_new (NULL);
+  b->client = kvasir_engine_client_new (b->device);
+  b->mailbox = kvasir_mailbox_new (EVENT_BYTES, wakeup_cb, NULL);
+  for (guint i = 0; i < N_SNAPSHOTS; i++)
+    b->snapshots[i] = make_snapshot (i);
+  b->store = kvasir_store_new (path);
+  b->history = kvasir_history_new (b->store);
+  while (!kvasir_history_get_loaded (b->history))
+    g_main_context_iteration (NULL, TRUE);
+  chat = kvasir_history_add_chat (b->history, "");
+  b->conversation = kvasir_history_open_chat (b->history, chat);
+  kvasir_history_touch (b->history, chat, NULL);
+}
+
+static void
+tear_down (Bench *b)
+{
+  g_autofree char *path = g_build_filename (b->folder, "history.db", NULL);
+
+  kvasir_history_close (b->history);
+  g_unlink (path);
+  g_rmdir (b->folder);
+  g_free (b->folder);
+  for (guint i = 0; i < N_SNAPSHOTS; i++)
+    kvasir_snapshot_unref (b->snapshots[i]);
+  kvasir_mailbox_free (b->mailbox);
+  g_object_unref (b->client);
+  b->device->vtable->free (b->device);
+}
+
+static void
+load_style (void)
+{
+  g_autoptr (GtkCssProvider) provider = gtk_css_provider_new ();
+
+  g_assert (kvasir_get_resource () != NULL);
+  gtk_css_provider_load_from_resource (provider, "/org/kvasir/Kvasir/style.css");
+  gtk_style_context_add_provider_for_display (
+      gdk_display_get_default (), GTK_STYLE_PROVIDER (provider), GTK_STYLE_PROVIDER_PRIORITY_USER);
+}
+
+int
+main (int argc, char **argv)
+{
+  Bench b = { 0 };
+  g_autoptr (Gaps) gaps = gaps_new ();
+
+  if (argc != 2)
+    {
+      g_printerr ("usage: bench-ui MODEL.gguf\n");
+      return 2;
+    }
+  adw_init ();
+  load_style ();
+  set_up (&b);
+  if (!load_model (&b, argv[1]))
+    {
+      g_printerr ("%s could not be loaded\n", argv[1]);
+      return 3;
+    }
+  printf ("gaps of the main loop, %d tokens a second, window 1600 x 1000\n", TOKENS_PER_SECOND);
+  measure_pages (&b, gaps);
+  measure_all (&b, gaps);
+  tear_down (&b);
+  return 0;
+}
