@@ -141,21 +141,9 @@ get_closed_reason (const KvasirMaskModel *self,
   return pos > self->shot->row_pos[row] ? KVASIR_MASK_FUTURE : KVASIR_MASK_OUTSIDE_WINDOW;
 }
 
-/* Where a closed stretch that begins at @cell has to be cut, since its reason changes. */
-static guint
-get_reason_end (const KvasirMaskModel *self,
-                guint row,
-                const KvasirMaskColumns *columns,
-                guint cell)
-{
-  guint end = columns->cell + columns->n;
-  gint64 first_future = (gint64) self->shot->row_pos[row] + 1 - columns->pos + columns->cell;
-  if (columns->pos < 0)
-    return self->used_max > cell && self->used_max < end ? self->used_max : end;
-  return first_future > cell && first_future < end ? (guint) first_future : end;
-}
-
-/* The stretch with one reason that begins at @cell. */
+/* The stretch with one reason that begins at @cell. A closed one has a single reason: those outside
+ * the window and those in the future have the open entry of the row's own position between them,
+ * and the last occupied cell stands before the padding. */
 static KvasirMaskSegment
 get_segment (const KvasirMaskModel *self, guint row, const KvasirMaskColumns *columns, guint cell)
 {
@@ -164,10 +152,7 @@ get_segment (const KvasirMaskModel *self, guint row, const KvasirMaskColumns *co
   KvasirMaskSegment segment = { .cell = cell, .reason = KVASIR_MASK_OPEN };
   segment.seq = kvasir_palette_next_seq (&columns->set, -1);
   if (!((words[cell / 64] >> (cell % 64)) & 1))
-    {
-      end = MIN (end, get_reason_end (self, row, columns, cell));
-      segment.reason = get_closed_reason (self, row, columns, cell);
-    }
+    segment.reason = get_closed_reason (self, row, columns, cell);
   segment.n = end - cell;
   return segment;
 }

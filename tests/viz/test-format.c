@@ -52,6 +52,7 @@ test_duration (void)
 {
   g_assert_cmpstr (kvasir_format_duration (180).s, ==, "180 µs");
   g_assert_cmpstr (kvasir_format_duration (3400).s, ==, "3.4 ms");
+  g_assert_cmpstr (kvasir_format_duration (243000).s, ==, "243.0 ms");
   g_assert_cmpstr (kvasir_format_duration (1900000).s, ==, "1.9 s");
   g_assert_cmpstr (kvasir_format_duration (125000000).s, ==, "2 min 5 s");
 }

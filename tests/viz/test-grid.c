@@ -84,6 +84,7 @@ test_zoom (void)
   /* Scrolled past the end, the last rows stay in sight. */
   kvasir_grid_zoom (&grid, 4096, space, 1, 52, 100000);
   kvasir_grid_get_visible (&grid, &first, &end);
+  g_assert_cmpuint (first, ==, 4096 - 9 * 8);
   g_assert_cmpuint (end, ==, 4096);
 }
 

@@ -97,8 +97,22 @@ test_chat (void)
   check_mask (fake, 9, 7);
   fake->n_swa = 512;
   check_mask (fake, 9, 7);
+  fake->n_swa = 2;
+  check_mask (fake, 9, 7);
   fake->n_kv = 1900;
   check_mask (fake, 5, 3);
+}
+
+/* Cells against the order of positions: every entry is a run of its own. */
+static void
+test_backwards (void)
+{
+  g_autoptr (Fake) fake = fake_new (300, 1);
+  for (guint cell = 0; cell < 250; cell++)
+    fake_put (fake, cell, 1, 249 - (gint32) cell, cell % 3 == 0 ? 3 : 1, 1);
+  check_mask (fake, 40, 3);
+  fake->n_swa = 2;
+  check_mask (fake, 40, 3);
 }
 
 static void
@@ -166,6 +180,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/viz/mask/runs-agree-with-entries-in-a-chat", test_chat);
   g_test_add_func ("/viz/mask/runs-agree-with-entries-in-random-states", test_random);
+  g_test_add_func ("/viz/mask/runs-agree-with-entries-against-the-order", test_backwards);
   g_test_add_func ("/viz/mask/walk-stops-at-the-reason", test_walk);
   g_test_add_func ("/viz/mask/walk-names-the-numbers", test_walk_numbers);
   return g_test_run ();

@@ -49,6 +49,12 @@ test_device (void)
   g_assert_cmpuint (add_device (&sum), ==, shot->devices[0].total_bytes);
   g_assert_cmpuint (sum.kinds[KVASIR_KIND_WEIGHTS], ==, shot->weights_resident_bytes);
   g_assert_cmpuint (sum.disagreement, ==, 0);
+  /* Of two mapped parts no more is in memory than the file has resident. */
+  shot->rows[1].buffer_type = "CPU_Mapped";
+  g_autoptr (KvasirMemorySums) mapped = kvasir_memory_sums_new (shot);
+  shot->weights_resident_bytes = shot->rows[0].n_bytes + 1000;
+  kvasir_memory_sums_get_device (mapped, &shot->devices[0], &sum);
+  g_assert_cmpuint (sum.ours, ==, sums->total - shot->rows[1].n_bytes + 1000);
   /* Free + ours beyond the device is said, never drawn as a huge number. */
   shot->devices[0].free_bytes = shot->devices[0].total_bytes;
   kvasir_memory_sums_get_device (sums, &shot->devices[0], &sum);
@@ -78,17 +84,22 @@ tear_down (Fixture *fixture, gconstpointer data)
   fake_memory_free (fixture->shot);
 }
 
-/* Parts that stand side by side, from @first on: the width of the row. */
+/* Parts of one row follow each other without a gap; how wide they are together. */
 static double
-measure_row (const GArray *parts, guint first)
+measure_row (const GArray *parts, guint of)
 {
-  const KvasirMemoryPart *start = &g_array_index (parts, KvasirMemoryPart, first);
+  const KvasirMemoryPart *start = &g_array_index (parts, KvasirMemoryPart, of);
+  double end = -1;
   double width = 0;
   for (guint i = 0; i < parts->len; i++)
     {
       const KvasirMemoryPart *part = &g_array_index (parts, KvasirMemoryPart, i);
-      if (part->rect.y == start->rect.y && part->rect.h == start->rect.h)
-        width += part->rect.w;
+      if (part->rect.y != start->rect.y || part->rect.h != start->rect.h)
+        continue;
+      if (end >= 0)
+        g_assert_cmpfloat_with_epsilon (part->rect.x, end, 0.01);
+      end = part->rect.x + part->rect.w;
+      width += part->rect.w;
     }
   return width;
 }

@@ -62,6 +62,17 @@ get_pixel (cairo_surface_t *surface, gint x, gint y)
   return pixel & 0xffffff;
 }
 
+static guint
+count_pixels (cairo_surface_t *surface, KvasirRgb rgb)
+{
+  guint n = 0;
+  cairo_surface_flush (surface);
+  for (gint y = 0; y < cairo_image_surface_get_height (surface); y++)
+    for (gint x = 0; x < cairo_image_surface_get_width (surface); x++)
+      n += get_pixel (surface, x, y) == rgb;
+  return n;
+}
+
 /* ---- cells */
 
 /* The fill of a cell, or G_MAXUINT32 where a mark may cover it. */
@@ -214,6 +225,17 @@ test_message_cells (Fixture *fixture, gconstpointer data)
   /* Two sequences share these cells; they are counted once. */
   kvasir_view_describe (view, &question, shared);
   g_assert_nonnull (strstr (shared->str, "cells 24–310\n287 cells"));
+  /* Outlined: the picture gets brighter; a message that left the cells is not. */
+  const KvasirThing gone = { KVASIR_THING_MESSAGE, .message_id = 99 };
+  cairo_surface_t *surface = draw (view, &fixture->data, 859, 660);
+  cairo_t *cr = cairo_create (surface);
+  guint before = count_pixels (surface, KVASIR_RGB_WHITE);
+  g_assert_false (kvasir_view_draw_mark (view, cr, &gone, TRUE));
+  g_assert_cmpuint (count_pixels (surface, KVASIR_RGB_WHITE), ==, before);
+  g_assert_true (kvasir_view_draw_mark (view, cr, &answer, TRUE));
+  g_assert_cmpuint (count_pixels (surface, KVASIR_RGB_WHITE), >, before + 3 * 512 * 2);
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
 }
 
 static void
@@ -396,6 +418,7 @@ test_no_data (void)
       cairo_surface_t *surface = draw (view, &nothing, 400, 300);
       g_assert_false (kvasir_view_has_data (view));
       g_assert_false (kvasir_view_hit (view, 100, 100, &thing));
+      g_assert_cmpint (thing.kind, ==, KVASIR_THING_NONE);
       g_assert_false (kvasir_view_move (view, &thing, KVASIR_MOVE_LEFT));
       kvasir_view_describe (view, NULL, text);
       kvasir_view_append_text (view, text);
