@@ -189,7 +189,7 @@ class App:
         return env
 
     def start(self, *args, language=None, width=None, height=None, settings=None,
-              again=False):
+              again=0):
         values = dict(settings or {})
         if width:
             values["window-width"] = width
@@ -205,14 +205,14 @@ class App:
             stderr=subprocess.STDOUT,
         )
         try:
-            wait("the window to open", lambda: self.window, 10)
+            wait("the window to open", lambda: self.window, 15)
         except Failed:
-            if self.process.poll() is not None or again:
+            if self.process.poll() is not None or again > 1:
                 raise
             # The registry of the tree, started on demand, at times misses an app that comes while
             # it ends itself.
             self.kill()
-            return self.start(*args, language=language, again=True)
+            return self.start(*args, language=language, again=again + 1)
         return self
 
     def write_settings(self, values):
