@@ -8,6 +8,8 @@
 #include "backends/cpu/plan.h"
 
 #define MAX_DEFAULT_THREADS 16
+/* Memory is the limit long before: plans keep scratch for each. */
+#define MAX_THREADS 32
 
 typedef struct
 {
@@ -107,11 +109,15 @@ static const KvasirDeviceVtable cpu_vtable = {
 };
 
 static int
+min_int (int a, int b)
+{
+  return a < b ? a : b;
+}
+
+static int
 get_default_threads (void)
 {
-  int n = kvasir_machine_get_n_cores ();
-
-  return n < MAX_DEFAULT_THREADS ? n : MAX_DEFAULT_THREADS;
+  return min_int (kvasir_machine_get_n_cores (), MAX_DEFAULT_THREADS);
 }
 
 static void
@@ -139,7 +145,7 @@ kvasir_cpu_device_new (const KvasirCpuOptions *options)
   if (cpu == NULL)
     return NULL;
   cpu->setup.kernels = kernels;
-  cpu->setup.max_threads = kvasir_machine_get_n_cpus ();
+  cpu->setup.max_threads = min_int (kvasir_machine_get_n_cpus (), MAX_THREADS);
   cpu->setup.pool = kvasir_pool_new (cpu->setup.max_threads);
   if (cpu->setup.pool == NULL)
     {

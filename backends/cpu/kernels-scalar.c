@@ -84,39 +84,6 @@ rotate (const float *x, const float *table, int n_rot, bool neox, float *y)
     }
 }
 
-static void
-quantize_block (const float x[32], const KvasirActs *acts, int64_t block)
-{
-  int8_t *q = acts->q + 32 * block;
-  float largest = 0;
-  int sum = 0;
-
-  for (int j = 0; j < 32; j++)
-    largest = fmaxf (largest, fabsf (x[j]));
-  float id = largest > 1e-30f ? 127 / largest : 0, d = largest / 127;
-  for (int j = 0; j < 32; j++)
-    {
-      float scaled = x[j] * id;
-      q[j] = (int8_t) rintf (scaled);
-      sum += acts->fine != NULL ? KVASIR_FINE * q[j] : q[j];
-      if (acts->fine == NULL)
-        continue;
-      float rest = rintf ((scaled - (float) q[j]) * KVASIR_FINE);
-      acts->fine[32 * block + j] = (int8_t) fmaxf (fminf (rest, 127), -127);
-      sum += acts->fine[32 * block + j];
-    }
-  acts->d[block] = acts->fine != NULL ? d / KVASIR_FINE : d;
-  acts->s[block] = acts->d[block] * (float) sum;
-}
-
-/* No scalar product takes integer activations, but a part of the tests does. */
-static void
-quantize (const float *x, int64_t k, KvasirActs acts)
-{
-  for (int64_t i = 0; i < k / 32; i++)
-    quantize_block (x + 32 * i, &acts, i);
-}
-
 static float
 dot (const float *a, const float *b, int64_t n)
 {
@@ -211,7 +178,6 @@ const KvasirCpuKernels kvasir_scalar_kernels = {
   .glu = glu,
   .rms_norm = rms_norm,
   .rotate = rotate,
-  .quantize = quantize,
   .products = products,
   .transpose = transpose,
   .dense = dense,

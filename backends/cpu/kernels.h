@@ -119,6 +119,7 @@ typedef struct
   /* Turns @n_rot elements; @table holds n_rot / 2 cosines and as many sines. x may be y. */
   void (*rotate) (const float *x, const float *table, int n_rot, bool neox, float *y);
 
+  /* NULL where no product takes integers. */
   void (*quantize) (const float *x, int64_t k, KvasirActs acts);
   const KvasirProductKernel *products; /* [KVASIR_N_TYPES]; few NULL: type not supported */
 

@@ -174,6 +174,28 @@ test_extremes (void)
           }
 }
 
+/* Activations whose sums are beyond what a half can hold. */
+static void
+test_large_activations (void)
+{
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (int n = 1; n <= 33; n += 16)
+      {
+        g_autoptr (Rig) rig = rig_new (*isa, 1);
+        g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+        KvasirTensor *w = rig_random (rig, rand, KVASIR_TYPE_Q4_1, 64, 40, 1);
+        KvasirTensor *x = rig_tensor (rig, KVASIR_TYPE_F32, 64, n, 1);
+        KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 40, n, 1 }, w, x, NULL);
+        for (int i = 0; i < 64 * n; i++)
+          ((float *) x->data)[i] = 2e7f;
+        g_autofree float *weights = rig_get_floats (w);
+        g_autofree double *expected = multiply (weights, x->data, NULL, 64, 40, n);
+        g_assert_cmpint (rig_compute (rig, n, 0), ==, KVASIR_STATUS_OK);
+        for (int i = 0; i < 40 * n; i++)
+          g_assert_cmpfloat_with_epsilon (((float *) y->data)[i], expected[i], 2e4);
+      }
+}
+
 static void
 test_threads_agree (void)
 {
@@ -226,6 +248,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/backends/mul-mat/every-type-and-tail-equals-double", test_shapes);
   g_test_add_func ("/backends/mul-mat/extremes-do-not-overflow", test_extremes);
+  g_test_add_func ("/backends/mul-mat/large-activations-stay-finite", test_large_activations);
   g_test_add_func ("/backends/mul-mat/rows-may-lie-apart", test_strides);
   g_test_add_func ("/backends/mul-mat/threads-do-not-change-results", test_threads_agree);
   g_test_add_func ("/backends/mul-mat/impossible-shapes-are-not-supported", test_unsupported);

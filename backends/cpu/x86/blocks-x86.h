@@ -187,10 +187,13 @@ pack_bytes (const __m256i q[4])
   return _mm256_permutevar8x32_epi32 (bytes, order);
 }
 
+/* What is too large for a half keeps its value: an infinite sum would spoil the whole row. */
 INLINE float
 round_to_half (float x)
 {
-  return _cvtsh_ss (_cvtss_sh (x, _MM_FROUND_TO_NEAREST_INT));
+  float half = _cvtsh_ss (_cvtss_sh (x, _MM_FROUND_TO_NEAREST_INT));
+
+  return half - half == 0 ? half : x;
 }
 
 /* Rounds one token, to nearest. */
