@@ -116,15 +116,22 @@ get_details (Fixture *fixture)
   return gtk_label_get_text (GTK_LABEL (fixture->inspector->details));
 }
 
+static KvasirSnapshotOwned *
+make_snapshot (const Fake *fake, guint64 model_id)
+{
+  KvasirSnapshotOwned *owned = g_new0 (KvasirSnapshotOwned, 1);
+  owned->n_refs = 1;
+  owned->shot.model_id = model_id;
+  owned->shot.step = fake->step;
+  owned->shot.cells = fake_make_cells (fake);
+  return owned;
+}
+
 /* A snapshot of @fake in place of the engine's, which are not listened to any more. */
 static void
 emit (Fixture *fixture, const Fake *fake)
 {
-  KvasirSnapshotOwned *owned = g_new0 (KvasirSnapshotOwned, 1);
-  owned->n_refs = 1;
-  owned->shot.model_id = 1000;
-  owned->shot.step = fake->step;
-  owned->shot.cells = fake_make_cells (fake);
+  KvasirSnapshotOwned *owned = make_snapshot (fake, 1000);
   owned->shot.mask = fake_make_mask (fake, 4, 3);
   owned->shot.memory = fake_make_memory (0);
   g_signal_handlers_disconnect_matched (fixture->client, G_SIGNAL_MATCH_ID | G_SIGNAL_MATCH_DATA,
@@ -176,7 +183,74 @@ test_live (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (log)), >, 40);
 }
 
+/* A mask of the model before says nothing about the cells of the next one. */
+static void
+test_parts (void)
+{
+  g_autoptr (Fake) fake = fake_new_chat ();
+  KvasirSnapshotOwned *first = make_snapshot (fake, 1);
+  KvasirSnapshotOwned *second = make_snapshot (fake, 1);
+  KvasirSnapshotOwned *other = make_snapshot (fake, 2);
+  KvasirParts parts = { NULL };
+  first->shot.mask = fake_make_mask (fake, 1, 1);
+  kvasir_parts_update (&parts, &first->shot);
+  kvasir_parts_update (&parts, &second->shot);
+  g_assert_true (kvasir_parts_get_data (&parts).mask == first->shot.mask);
+  g_assert_true (kvasir_parts_get_data (&parts).cells == second->shot.cells);
+  kvasir_parts_update (&parts, &other->shot);
+  g_assert_null (kvasir_parts_get_data (&parts).mask);
+  g_assert_true (kvasir_parts_get_data (&parts).cells == other->shot.cells);
+  g_assert_cmpint (first->n_refs, ==, 1);
+  kvasir_parts_clear (&parts);
+  kvasir_snapshot_unref (&first->shot);
+  kvasir_snapshot_unref (&second->shot);
+  kvasir_snapshot_unref (&other->shot);
+}
+
+static void
+test_unload_forgets (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (Fake) chat = fake_new_chat ();
+  load (fixture);
+  emit (fixture, chat);
+  kvasir_inspector_set_following (fixture->inspector, FALSE);
+  kvasir_engine_client_unload (fixture->client);
+  while (kvasir_engine_client_get_model (fixture->client) != NULL)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpstr (get_headline (fixture), ==, "no cells");
+}
+
 /* ---- what is asked for */
+
+static void
+count_snapshot_cb (KvasirEngineClient *client, const KvasirSnapshot *snapshot, guint *count)
+{
+  (*count)++;
+}
+
+static void
+wait_ready (Fixture *fixture)
+{
+  while (kvasir_engine_client_get_busy (fixture->client))
+    g_main_context_iteration (NULL, TRUE);
+}
+
+/* The engine itself stops building what nobody sees. */
+static void
+test_hidden (Fixture *fixture, gconstpointer data)
+{
+  guint n_snapshots = 0;
+  load (fixture);
+  send (fixture, 5);
+  wait_idle (fixture);
+  gtk_widget_set_visible (GTK_WIDGET (fixture->inspector), FALSE);
+  send (fixture, 5);
+  wait_ready (fixture);
+  g_signal_connect (fixture->client, "snapshot", G_CALLBACK (count_snapshot_cb), &n_snapshots);
+  send (fixture, 20);
+  wait_ready (fixture);
+  g_assert_cmpuint (n_snapshots, ==, 0);
+}
 
 static void
 test_subscriptions (Fixture *fixture, gconstpointer data)
@@ -338,7 +412,10 @@ main (int argc, char **argv)
   adw_init ();
   ADD ("/ui/inspector/empty-without-a-model", test_states);
   ADD ("/ui/inspector/follows-an-answer-on-every-page", test_live);
+  ADD ("/ui/inspector/forgets-an-unloaded-model", test_unload_forgets);
+  g_test_add_func ("/ui/inspector/parts-of-another-model-are-dropped", test_parts);
   ADD ("/ui/inspector/asks-only-for-what-is-on-screen", test_subscriptions);
+  ADD ("/ui/inspector/hidden-gets-no-snapshots", test_hidden);
   ADD ("/ui/inspector/stands-still-while-paused", test_pause);
   ADD ("/ui/inspector/lock-pauses-and-goes-along-between-pages", test_lock);
   ADD ("/ui/inspector/shows-the-cells-of-a-message", test_message);
