@@ -169,7 +169,8 @@ store_interleaved (const __m256i rows[8], uint8_t *out)
     {
       __m256i r[4];
       for (int i = 0; i < 4; i++)
-        r[i] = _mm256_permute2x128_si256 (rows[i], rows[4 + i], half ? 0x31 : 0x20);
+        r[i] = half ? _mm256_permute2x128_si256 (rows[i], rows[4 + i], 0x31)
+                    : _mm256_permute2x128_si256 (rows[i], rows[4 + i], 0x20);
       __m256i a = _mm256_unpacklo_epi32 (r[0], r[1]), b = _mm256_unpackhi_epi32 (r[0], r[1]);
       __m256i c = _mm256_unpacklo_epi32 (r[2], r[3]), d = _mm256_unpackhi_epi32 (r[2], r[3]);
       __m256i *to = (__m256i *) (void *) (out + half * 128);
