@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Screenshots of the app with the real default model, and the demo of a machine without a display.
 
-Drives the window through the accessibility tree: two prompts, one fork, one stop. Run it under
-dbus-run-session and xvfb-run, as ./dev shots does.
+Drives the window through the accessibility tree: two prompts, one fork, one stop; on a screen of
+its own, whether there is one or not.
 
 usage: shots.py --app PROGRAM --out FOLDER [demo]
 """
@@ -14,13 +14,14 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "drive"))
 from kvasir_driver import Failed, new_app, remove_app, wait  # noqa: E402
+from private_session import is_inside, open_session  # noqa: E402
 
 DATA_HOME = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
 MODEL = os.path.join(DATA_HOME, "kvasir", "models", "SmolLM2-135M-Instruct.Q4_1.gguf")
 SIZES = ((1600, 1000), (960, 600))
 STYLES = (("light", 1), ("dark", 2))
 PROMPTS = ("Why is the sky blue? Answer in two sentences.",
-           "Write a long numbered list of facts about sunsets, with **bold** names.")
+           "Tell me a very long story about a dragon who counts the colours of the sky.")
 FONT = "[Settings]\ngtk-font-name=Cantarell 11\ngtk-decoration-layout=:close\n"
 
 
@@ -87,7 +88,7 @@ def chat(camera):
     app.send(PROMPTS[1])
     app.wait_writing()
     app.wait_status("writing", 120)
-    time.sleep(0.9)
+    time.sleep(0.7)
     app.stop()
     app.wait_answer(30)
     camera.shoot("demo-end", 1600, 1000, "light")
@@ -118,8 +119,21 @@ def fill(app):
     app.wait_answer(60)
 
 
+def chat_more(app):
+    """The chat from before, read again, with an answer that grows."""
+    open_chat(app, "Why is the sky")
+    app.send("Thanks. Now tell me a long story about the colour of the sky on Mars.")
+    app.wait_status("writing", 120)
+    time.sleep(0.5)
+
+
 def type_too_much(app):
+    """The long message is read again, so that the cells are full of it; then one more."""
     open_chat(app, "Remember these")
+    app.click("Try again")
+    app.wait_status("writing", 240)
+    app.stop()
+    app.wait_answer(60)
     app.type("And these as well: " + " ".join(str(n) for n in range(2000, 2600)))
     app.wait_status("too many", 60)
     app.send_button.click()
@@ -133,7 +147,7 @@ def show_error(app):
 def all_states(camera):
     camera.every("empty", lambda app: wait("the measure", lambda: app.find(contains="runs on every")))
     chat(camera)
-    camera.every("chatting", lambda app: open_chat(app, "Why is the sky"))
+    camera.every("chatting", chat_more)
     camera.start(1600, 1000, 1)
     wait("the model to be open", lambda: "cells are used" in camera.app.meter())
     say("filling the window")
@@ -168,12 +182,17 @@ def main():
         chat(camera) if args.what == "demo" else all_states(camera)
         return 0
     except Failed as error:
-        print("shots.py: %s" % error, file=sys.stderr)
+        say("failed: %s" % error)
         camera.app.shot(os.path.join(args.out, "failed.png"))
         return 1
     finally:
         remove_app(camera.app)
 
 
+def run_in_session():
+    with open_session(os.path.abspath(__file__), *sys.argv[1:]) as process:
+        return process.wait()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main() if is_inside() else run_in_session())

@@ -43,9 +43,35 @@ kvasir_window_update_title (KvasirWindow *self)
   gtk_window_set_title (GTK_WINDOW (self), title != NULL ? title : "Kvasir");
 }
 
+static gboolean
+is_unused (KvasirWindow *self, KvasirChat *chat)
+{
+  KvasirConversation *conversation;
+
+  if (*kvasir_chat_get_draft (chat) != '\0' || *kvasir_chat_get_system_prompt (chat) != '\0' ||
+      kvasir_chat_get_title_fixed (chat))
+    return FALSE;
+  conversation = kvasir_history_open_chat (self->history, chat);
+  return kvasir_conversation_get_loaded (conversation) &&
+         g_list_model_get_n_items (G_LIST_MODEL (conversation)) == 0;
+}
+
+/* A new chat in which nothing was written goes when it is left. */
+static void
+discard_unused (KvasirWindow *self, KvasirChat *chat)
+{
+  if (kvasir_history_find_chat (self->history, kvasir_chat_get_id (chat)) == NULL ||
+      !is_unused (self, chat))
+    return;
+  kvasir_history_delete_chat (self->history, chat);
+  kvasir_history_finish_delete (self->history, chat);
+}
+
 void
 kvasir_window_show_chat (KvasirWindow *self, KvasirChat *chat)
 {
+  g_autoptr (KvasirChat) left = self->current != chat ? g_steal_pointer (&self->current) : NULL;
+
   g_set_object (&self->current, chat);
   g_signal_group_set_target (self->chat_signals, chat);
   kvasir_chat_list_select (KVASIR_CHAT_LIST (self->chats), chat);
@@ -55,8 +81,12 @@ kvasir_window_show_chat (KvasirWindow *self, KvasirChat *chat)
   /* Not a stack: what it hides would still be there for a screen reader. */
   gtk_widget_set_visible (self->chat, chat != NULL);
   gtk_widget_set_visible (self->start, chat == NULL);
+  gtk_widget_set_visible (self->inspector_toggle, chat != NULL);
+  g_object_set (self->panes, "end-enabled", chat != NULL, NULL);
   kvasir_window_update_title (self);
   kvasir_window_update_actions (self);
+  if (left != NULL)
+    discard_unused (self, left);
   if (chat != NULL)
     kvasir_chat_page_focus_composer (KVASIR_CHAT_PAGE (self->chat));
 }
@@ -66,15 +96,8 @@ static KvasirChat *
 find_unused_chat (KvasirWindow *self)
 {
   g_autoptr (KvasirChat) chat = g_list_model_get_item (G_LIST_MODEL (self->history), 0);
-  KvasirConversation *conversation;
 
-  if (chat == NULL || *kvasir_chat_get_draft (chat) != '\0' || kvasir_chat_get_title_fixed (chat))
-    return NULL;
-  conversation = kvasir_history_open_chat (self->history, chat);
-  if (!kvasir_conversation_get_loaded (conversation) ||
-      g_list_model_get_n_items (G_LIST_MODEL (conversation)) > 0)
-    return NULL;
-  return chat;
+  return chat != NULL && is_unused (self, chat) ? chat : NULL;
 }
 
 void

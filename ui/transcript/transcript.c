@@ -34,6 +34,7 @@ struct _KvasirTranscript
   double page_size;
   double from_end; /* kept while earlier rows are built; < 0: not */
   guint settle_id; /* ends that */
+  guint place_id;  /* goes back to the place after a layout, 0: none pending */
 };
 
 G_DEFINE_FINAL_TYPE (KvasirTranscript, kvasir_transcript, GTK_TYPE_WIDGET)
@@ -269,20 +270,30 @@ value_changed_cb (GtkAdjustment *adjustment, KvasirTranscript *self)
                      g_object_unref);
 }
 
-/* The height changed, not the person's wish. */
+static gboolean
+keep_place_cb (gpointer user_data)
+{
+  KvasirTranscript *self = user_data;
+  GtkAdjustment *adjustment = get_adjustment (self);
+
+  self->place_id = 0;
+  if (self->from_end >= 0)
+    gtk_adjustment_set_value (adjustment, self->upper - self->from_end);
+  else if (self->at_end)
+    gtk_adjustment_set_value (adjustment, get_max (adjustment));
+  update_jump (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* The height changed, not the person's wish. Comes from inside the viewport's allocation, where
+ * another value would not reach the screen; so the place is restored before the next frame. */
 static void
 upper_changed_cb (GtkAdjustment *adjustment, GParamSpec *pspec, KvasirTranscript *self)
 {
-  gboolean at_end = self->at_end;
-
   self->upper = gtk_adjustment_get_upper (adjustment);
   self->page_size = gtk_adjustment_get_page_size (adjustment);
-  if (self->from_end >= 0)
-    gtk_adjustment_set_value (adjustment, gtk_adjustment_get_upper (adjustment) - self->from_end);
-  else if (at_end)
-    gtk_adjustment_set_value (adjustment, get_max (adjustment));
-  self->at_end = at_end;
-  update_jump (self);
+  if (self->place_id == 0)
+    self->place_id = g_idle_add_full (G_PRIORITY_HIGH_IDLE, keep_place_cb, self, NULL);
 }
 
 void
@@ -413,6 +424,7 @@ kvasir_transcript_dispose (GObject *object)
   KvasirTranscript *self = KVASIR_TRANSCRIPT (object);
 
   g_clear_handle_id (&self->settle_id, g_source_remove);
+  g_clear_handle_id (&self->place_id, g_source_remove);
   g_clear_object (&self->signals);
   g_clear_object (&self->chat_signals);
   g_clear_object (&self->conversation);

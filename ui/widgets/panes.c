@@ -20,6 +20,7 @@ enum
   PROP_END,
   PROP_SHOW_START,
   PROP_SHOW_END,
+  PROP_END_ENABLED,
   PROP_END_WIDTH,
   PROP_START_SHOWN,
   PROP_END_SHOWN,
@@ -30,9 +31,10 @@ enum
 /* One side. */
 typedef struct
 {
-  GtkWidget *child; /* (owned by the widget tree) (nullable) */
-  gboolean wanted;  /* beside the conversation */
-  gboolean over;    /* open as an overlay */
+  GtkWidget *child;  /* (owned by the widget tree) (nullable) */
+  gboolean disabled; /* nothing to show */
+  gboolean wanted;   /* beside the conversation */
+  gboolean over;     /* open as an overlay */
   gboolean is_overlay;
 } Side;
 
@@ -57,7 +59,7 @@ static GParamSpec *props[N_PROPS];
 static gboolean
 is_shown (const Side *side)
 {
-  return side->child != NULL && (side->is_overlay ? side->over : side->wanted);
+  return side->child != NULL && !side->disabled && (side->is_overlay ? side->over : side->wanted);
 }
 
 /* ---- layout */
@@ -348,6 +350,18 @@ set_over (KvasirPanes *self, Side *side, gboolean over, guint shown_id)
 }
 
 static void
+set_end_enabled (KvasirPanes *self, gboolean enabled)
+{
+  if (self->end.disabled == !enabled)
+    return;
+  self->end.disabled = !enabled;
+  apply_visibility (self);
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  g_object_notify_by_pspec (G_OBJECT (self), props[PROP_END_ENABLED]);
+  g_object_notify_by_pspec (G_OBJECT (self), props[PROP_END_SHOWN]);
+}
+
+static void
 kvasir_panes_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   KvasirPanes *self = KVASIR_PANES (object);
@@ -368,6 +382,9 @@ kvasir_panes_get_property (GObject *object, guint id, GValue *value, GParamSpec 
       break;
     case PROP_SHOW_END:
       g_value_set_boolean (value, self->end.wanted);
+      break;
+    case PROP_END_ENABLED:
+      g_value_set_boolean (value, !self->end.disabled);
       break;
     case PROP_END_WIDTH:
       g_value_set_int (value, self->end_width);
@@ -408,6 +425,9 @@ kvasir_panes_set_property (GObject *object, guint id, const GValue *value, GPara
       break;
     case PROP_SHOW_END:
       set_wanted (self, &self->end, g_value_get_boolean (value), PROP_SHOW_END, PROP_END_SHOWN);
+      break;
+    case PROP_END_ENABLED:
+      set_end_enabled (self, g_value_get_boolean (value));
       break;
     case PROP_END_WIDTH:
       self->end_width = g_value_get_int (value);
@@ -451,6 +471,7 @@ kvasir_panes_class_init (KvasirPanesClass *klass)
   props[PROP_END] = g_param_spec_object ("end", NULL, NULL, GTK_TYPE_WIDGET, READ_WRITE);
   props[PROP_SHOW_START] = g_param_spec_boolean ("show-start", NULL, NULL, FALSE, READ_WRITE);
   props[PROP_SHOW_END] = g_param_spec_boolean ("show-end", NULL, NULL, FALSE, READ_WRITE);
+  props[PROP_END_ENABLED] = g_param_spec_boolean ("end-enabled", NULL, NULL, TRUE, READ_WRITE);
   props[PROP_END_WIDTH] = g_param_spec_int ("end-width", NULL, NULL, 0, G_MAXINT, 0, READ_WRITE);
   props[PROP_START_SHOWN] = g_param_spec_boolean ("start-shown", NULL, NULL, FALSE, READ);
   props[PROP_END_SHOWN] = g_param_spec_boolean ("end-shown", NULL, NULL, FALSE, READ);

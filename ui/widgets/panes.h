@@ -14,6 +14,7 @@ G_BEGIN_DECLS
 /* Properties, read-write, notified:
  *   "start", "content", "end"  (GtkWidget)
  *   "show-start", "show-end"   (boolean): wanted beside the conversation; to be remembered
+ *   "end-enabled"              (boolean): whether there is anything to show at the end
  *   "end-width"                (int): width wanted for the inspector, 0: a share of the window
  * read-only, notified:
  *   "start-shown", "end-shown" (boolean): on screen now, one way or the other

@@ -188,8 +188,7 @@ class App:
         env["LANGUAGE"] = language or "en"
         return env
 
-    def start(self, *args, language=None, width=None, height=None, settings=None,
-              again=0):
+    def start(self, *args, language=None, width=None, height=None, settings=None):
         values = dict(settings or {})
         if width:
             values["window-width"] = width
@@ -204,15 +203,7 @@ class App:
             stdout=self.log,
             stderr=subprocess.STDOUT,
         )
-        try:
-            wait("the window to open", lambda: self.window, 15)
-        except Failed:
-            if self.process.poll() is not None or again > 1:
-                raise
-            # The registry of the tree, started on demand, at times misses an app that comes while
-            # it ends itself.
-            self.kill()
-            return self.start(*args, language=language, again=again + 1)
+        wait("the window to open", lambda: self.window)
         return self
 
     def write_settings(self, values):
