@@ -18,7 +18,8 @@ check_refused (const char *source, const char *vars, const char *reason)
 {
   g_autoptr (GError) error = NULL;
   gint64 start = g_get_monotonic_time ();
-  g_test_message ("%s", source);
+  g_autofree char *shown = g_strescape (source, NULL);
+  g_test_message ("%.200s", shown);
   g_autoptr (KvasirRendered) rendered = template_render (source, vars, &small, &error);
   g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_TEMPLATE);
   g_assert_null (rendered);

@@ -31,7 +31,8 @@ static void
 check (const char *source, const char *expected)
 {
   g_autoptr (GError) error = NULL;
-  g_test_message ("%s", source);
+  g_autofree char *shown = g_strescape (source, NULL);
+  g_test_message ("%.200s", shown);
   g_autoptr (KvasirRendered) rendered = template_render (source, vars, NULL, &error);
   g_assert_no_error (error);
   g_autofree char *found = describe (rendered);
