@@ -160,15 +160,6 @@ kvasir_canvas_measure (KvasirCanvas *self, KvasirTextStyle style, const char *te
   return kvasir_text_cache_get (self->texts, style, 0, text)->width;
 }
 
-double
-kvasir_canvas_paragraph (KvasirCanvas *self, double x, double y, double max_width, const char *text)
-{
-  const KvasirText *shaped =
-      kvasir_text_cache_get_wrapped (self->texts, self->style, (gint) floor (max_width), text);
-  draw_text (self, x, y + shaped->middle, 0, shaped);
-  return shaped->height;
-}
-
 /* ---- shapes */
 
 void

@@ -88,20 +88,3 @@ kvasir_raster_hatch (KvasirRaster *self, const gint box[4], gboolean up, KvasirR
         line[column] = rgb;
     }
 }
-
-void
-kvasir_raster_dots (KvasirRaster *self, const gint box[4], KvasirRgb rgb)
-{
-  gint c[4];
-  if (!clip (self, box, c))
-    return;
-  for (gint row = c[1]; row < c[3]; row++)
-    {
-      guint32 *line = self->pixels + (gsize) row * (gsize) self->stride;
-      if (row & 3)
-        continue;
-      gint phase = row & 4 ? 4 : 0;
-      for (gint column = c[0] + ((phase - c[0]) & 7); column < c[2]; column += 8)
-        line[column] = rgb;
-    }
-}

@@ -36,6 +36,5 @@ void kvasir_raster_stipple (KvasirRaster *self, gint x, gint y, gint w, gint h);
 /* Darkens one diagonal line in four; @up: rising to the right. */
 void kvasir_raster_hatch (KvasirRaster *self, const gint box[4], gboolean up, KvasirRgb rgb);
 /* One pixel in 32 of the box, evenly. */
-void kvasir_raster_dots (KvasirRaster *self, const gint box[4], KvasirRgb rgb);
 
 G_END_DECLS

@@ -143,10 +143,8 @@ shape (KvasirTextCache *self, KvasirTextStyle style, gint width, const char *str
       pango_layout_set_width (layout, width * PANGO_SCALE);
       pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
     }
-  else if (width < 0)
-    pango_layout_set_width (layout, -width * PANGO_SCALE);
   /* Line breaks inside a token must not make a label two lines high. */
-  pango_layout_set_single_paragraph_mode (layout, width >= 0);
+  pango_layout_set_single_paragraph_mode (layout, TRUE);
   pango_layout_set_text (layout, string, -1);
   pango_layout_get_pixel_extents (layout, NULL, &logical);
   text->width = logical.width;
@@ -177,13 +175,4 @@ const KvasirText *
 kvasir_text_cache_get (KvasirTextCache *self, KvasirTextStyle style, gint limit, const char *text)
 {
   return look_up (self, style, MAX (limit, 0), text);
-}
-
-const KvasirText *
-kvasir_text_cache_get_wrapped (KvasirTextCache *self,
-                               KvasirTextStyle style,
-                               gint width,
-                               const char *text)
-{
-  return look_up (self, style, -MAX (width, 1), text);
 }

@@ -34,9 +34,5 @@ double kvasir_text_cache_get_unit (const KvasirTextCache *self);
  * holds until the next call. */
 const KvasirText *
 kvasir_text_cache_get (KvasirTextCache *self, KvasirTextStyle style, gint limit, const char *text);
-const KvasirText *kvasir_text_cache_get_wrapped (KvasirTextCache *self,
-                                                 KvasirTextStyle style,
-                                                 gint width,
-                                                 const char *text);
 
 G_END_DECLS

@@ -60,6 +60,5 @@ void kvasir_view_append_token (const KvasirView *self, gint32 token, GString *ou
 /* Appends `message 3 (assistant)` where the position belongs to one; FALSE where it does not. */
 gboolean kvasir_view_append_message (const KvasirView *self, gint seq, gint32 pos, GString *out);
 /* The caches' shot for a thing, or NULL. */
-const KvasirCacheShot *kvasir_view_get_cache (const KvasirView *self, guint cache);
 
 G_END_DECLS

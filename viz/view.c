@@ -252,11 +252,3 @@ kvasir_view_append_message (const KvasirView *self, gint seq, gint32 pos, GStrin
     g_string_append (out, _ ("template text between messages"));
   return TRUE;
 }
-
-const KvasirCacheShot *
-kvasir_view_get_cache (const KvasirView *self, guint cache)
-{
-  if (self->data.cells == NULL || cache >= self->data.cells->n_caches)
-    return NULL;
-  return &self->data.cells->caches[cache];
-}

@@ -235,13 +235,6 @@ kvasir_message_node_get_costs (KvasirMessageNode *self)
   return &self->costs;
 }
 
-const char *
-kvasir_message_node_get_model_title (KvasirMessageNode *self)
-{
-  g_return_val_if_fail (KVASIR_IS_MESSAGE_NODE (self), NULL);
-  return self->model_title;
-}
-
 guint
 kvasir_message_node_get_version (KvasirMessageNode *self)
 {

@@ -47,7 +47,6 @@ const char *kvasir_message_node_get_content (KvasirMessageNode *self);
 const gint32 *kvasir_message_node_get_tokens (KvasirMessageNode *self, guint *n_tokens);
 const KvasirMessageCosts *kvasir_message_node_get_costs (KvasirMessageNode *self);
 /* (nullable) */
-const char *kvasir_message_node_get_model_title (KvasirMessageNode *self);
 guint kvasir_message_node_get_version (KvasirMessageNode *self);
 guint kvasir_message_node_get_n_versions (KvasirMessageNode *self);
 /* (transfer none) (nullable) */

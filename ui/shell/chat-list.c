@@ -241,12 +241,6 @@ kvasir_chat_list_init (KvasirChatList *self)
   update_none (self);
 }
 
-GtkWidget *
-kvasir_chat_list_new (void)
-{
-  return g_object_new (KVASIR_TYPE_CHAT_LIST, NULL);
-}
-
 void
 kvasir_chat_list_set_history (KvasirChatList *self, KvasirHistory *history)
 {

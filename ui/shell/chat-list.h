@@ -14,7 +14,6 @@ G_BEGIN_DECLS
 #define KVASIR_TYPE_CHAT_LIST (kvasir_chat_list_get_type ())
 G_DECLARE_FINAL_TYPE (KvasirChatList, kvasir_chat_list, KVASIR, CHAT_LIST, GtkWidget)
 
-GtkWidget *kvasir_chat_list_new (void) G_GNUC_WARN_UNUSED_RESULT;
 void kvasir_chat_list_set_history (KvasirChatList *self, KvasirHistory *history);
 /* Marks the chat that is shown; NULL: none. */
 void kvasir_chat_list_select (KvasirChatList *self, KvasirChat *chat);

@@ -488,12 +488,6 @@ kvasir_chat_page_init (KvasirChatPage *self)
                                   G_CALLBACK (update_status), self);
 }
 
-GtkWidget *
-kvasir_chat_page_new (void)
-{
-  return g_object_new (KVASIR_TYPE_CHAT_PAGE, NULL);
-}
-
 void
 kvasir_chat_page_set_engine (KvasirChatPage *self,
                              KvasirEngineClient *client,

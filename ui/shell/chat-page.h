@@ -14,7 +14,6 @@ G_BEGIN_DECLS
 #define KVASIR_TYPE_CHAT_PAGE (kvasir_chat_page_get_type ())
 G_DECLARE_FINAL_TYPE (KvasirChatPage, kvasir_chat_page, KVASIR, CHAT_PAGE, GtkWidget)
 
-GtkWidget *kvasir_chat_page_new (void) G_GNUC_WARN_UNUSED_RESULT;
 /* Once. */
 void kvasir_chat_page_set_engine (KvasirChatPage *self,
                                   KvasirEngineClient *client,

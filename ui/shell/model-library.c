@@ -256,13 +256,6 @@ kvasir_model_library_new (KvasirEngineClient *client, const char *folder)
   return self;
 }
 
-const char *
-kvasir_model_library_get_folder (KvasirModelLibrary *self)
-{
-  g_return_val_if_fail (KVASIR_IS_MODEL_LIBRARY (self), NULL);
-  return self->folder;
-}
-
 KvasirModelEntry *
 kvasir_model_library_find_default (KvasirModelLibrary *self)
 {

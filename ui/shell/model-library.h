@@ -21,7 +21,6 @@ KvasirModelLibrary *kvasir_model_library_new (KvasirEngineClient *client,
                                               const char *folder) G_GNUC_WARN_UNUSED_RESULT;
 /* Looks again. */
 void kvasir_model_library_refresh (KvasirModelLibrary *self);
-const char *kvasir_model_library_get_folder (KvasirModelLibrary *self);
 /* The default model's file, if it is there. (transfer none) (nullable) */
 KvasirModelEntry *kvasir_model_library_find_default (KvasirModelLibrary *self);
 

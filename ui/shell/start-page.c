@@ -157,12 +157,6 @@ kvasir_start_page_init (KvasirStartPage *self)
   gtk_size_group_add_widget (self->columns.fit, self->head_fit);
 }
 
-GtkWidget *
-kvasir_start_page_new (void)
-{
-  return g_object_new (KVASIR_TYPE_START_PAGE, NULL);
-}
-
 void
 kvasir_start_page_set_library (KvasirStartPage *self, KvasirModelLibrary *library)
 {

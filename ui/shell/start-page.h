@@ -13,7 +13,6 @@ G_BEGIN_DECLS
 #define KVASIR_TYPE_START_PAGE (kvasir_start_page_get_type ())
 G_DECLARE_FINAL_TYPE (KvasirStartPage, kvasir_start_page, KVASIR, START_PAGE, GtkWidget)
 
-GtkWidget *kvasir_start_page_new (void) G_GNUC_WARN_UNUSED_RESULT;
 void kvasir_start_page_set_library (KvasirStartPage *self, KvasirModelLibrary *library);
 void kvasir_start_page_set_compact (KvasirStartPage *self, gboolean compact);
 

@@ -243,10 +243,3 @@ kvasir_markdown_view_set_text (KvasirMarkdownView *self, const char *text)
   self->text = g_strdup (text);
   start_parse (self);
 }
-
-gboolean
-kvasir_markdown_view_is_settled (KvasirMarkdownView *self)
-{
-  g_return_val_if_fail (KVASIR_IS_MARKDOWN_VIEW (self), TRUE);
-  return !self->parsing && self->text == NULL && self->build_id == 0;
-}

@@ -17,6 +17,5 @@ G_DECLARE_FINAL_TYPE (KvasirMarkdownView, kvasir_markdown_view, KVASIR, MARKDOWN
 GtkWidget *kvasir_markdown_view_new (gboolean plain) G_GNUC_WARN_UNUSED_RESULT;
 void kvasir_markdown_view_set_text (KvasirMarkdownView *self, const char *text);
 /* Whether what was set last is on screen. */
-gboolean kvasir_markdown_view_is_settled (KvasirMarkdownView *self);
 
 G_END_DECLS

@@ -139,9 +139,3 @@ kvasir_meter_init (KvasirMeter *self)
   self->total = G_MAXUINT; /* so that "no model" is news */
   kvasir_meter_set_snapshot (self, NULL);
 }
-
-GtkWidget *
-kvasir_meter_new (void)
-{
-  return g_object_new (KVASIR_TYPE_METER, NULL);
-}

@@ -22,7 +22,6 @@ typedef enum
 #define KVASIR_TYPE_METER (kvasir_meter_get_type ())
 G_DECLARE_FINAL_TYPE (KvasirMeter, kvasir_meter, KVASIR, METER, GtkButton)
 
-GtkWidget *kvasir_meter_new (void) G_GNUC_WARN_UNUSED_RESULT;
 /* NULL: no model. Only the cells are read. */
 void kvasir_meter_set_snapshot (KvasirMeter *self, const KvasirSnapshot *snapshot);
 /* In a narrow window the bar goes, in a very narrow one the words become a percentage. */
