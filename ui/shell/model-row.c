@@ -165,6 +165,8 @@ kvasir_model_row_new (KvasirModelEntry *entry, const KvasirModelColumns *columns
   gtk_box_append (GTK_BOX (box), make_name (self));
   self->size = make_label ("model-size", 1);
   self->kind = make_label (NULL, 0);
+  gtk_label_set_width_chars (GTK_LABEL (self->size), 10);
+  gtk_label_set_width_chars (GTK_LABEL (self->kind), 17);
   fit = make_fit (self);
   gtk_box_append (GTK_BOX (box), self->size);
   gtk_box_append (GTK_BOX (box), self->kind);

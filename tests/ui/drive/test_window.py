@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 import traceback
@@ -293,6 +294,13 @@ def test_keyboard_alone(keep):
     wait("the list to go", lambda: not app.find("entry", "Search chats"))
     app.key("ctrl+question")
     app.need(contains="Shortcuts")
+
+
+def test_options(keep):
+    run = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True)
+    check(run.returncode == 0 and re.match(r"Kvasir \d+\.\d+", run.stdout), run.stdout)
+    run = subprocess.run([PROGRAM, "--isa", "z80"], capture_output=True, text=True)
+    check(run.returncode == 2 and "z80" in run.stderr, run.stderr)
 
 
 def test_draft_comes_back(keep):

@@ -7,6 +7,7 @@
 #include <adwaita.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "backends/cpu/cpu.h"
 #include "engine/session/snapshot-build.h"
@@ -49,7 +50,9 @@ typedef struct
   guint next;
   gboolean loaded;
   gint64 last_us;
+  gint64 last_cpu_us;
   gint64 *gaps; /* microseconds */
+  gint64 *work; /* of the main thread in them, microseconds */
   guint n_gaps;
 } Demo;
 
@@ -87,14 +90,27 @@ feed_cb (gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
+static gint64
+get_thread_us (void)
+{
+  struct timespec time;
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * G_USEC_PER_SEC + time.tv_nsec / 1000;
+}
+
 static gboolean
 gap_cb (gpointer user_data)
 {
   Demo *demo = user_data;
   gint64 now_us = g_get_monotonic_time ();
+  gint64 cpu_us = get_thread_us ();
   if (demo->last_us > 0 && demo->n_gaps < MAX_GAPS)
-    demo->gaps[demo->n_gaps++] = now_us - demo->last_us;
+    {
+      demo->gaps[demo->n_gaps] = now_us - demo->last_us;
+      demo->work[demo->n_gaps++] = cpu_us - demo->last_cpu_us;
+    }
   demo->last_us = now_us;
+  demo->last_cpu_us = cpu_us;
   return G_SOURCE_CONTINUE;
 }
 
@@ -106,16 +122,23 @@ compare_gaps (const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
+static void
+print_gaps (const char *name, gint64 *us, guint n)
+{
+  qsort (us, n, sizeof (gint64), compare_gaps);
+  printf ("%s: %u, median %.1f ms, p99 %.1f ms, max %.1f ms\n", name, n, (double) us[n / 2] / 1e3,
+          (double) us[n * 99 / 100] / 1e3, (double) us[n - 1] / 1e3);
+}
+
 static gboolean
 end_cb (gpointer user_data)
 {
   Demo *demo = user_data;
-  qsort (demo->gaps, demo->n_gaps, sizeof (gint64), compare_gaps);
   if (demo->n_gaps > 0)
-    printf ("%u gaps of the main loop: median %.1f ms, p99 %.1f ms, max %.1f ms\n", demo->n_gaps,
-            (double) demo->gaps[demo->n_gaps / 2] / 1e3,
-            (double) demo->gaps[demo->n_gaps * 99 / 100] / 1e3,
-            (double) demo->gaps[demo->n_gaps - 1] / 1e3);
+    {
+      print_gaps ("gaps of the main loop", demo->gaps, demo->n_gaps);
+      print_gaps ("work in them", demo->work, demo->n_gaps);
+    }
   g_main_loop_quit (demo->loop);
   return G_SOURCE_REMOVE;
 }
@@ -200,6 +223,7 @@ main (int argc, char **argv)
   for (guint i = 0; i < N_SNAPSHOTS; i++)
     demo.snapshots[i] = make_snapshot (i);
   demo.gaps = g_new (gint64, MAX_GAPS);
+  demo.work = g_new (gint64, MAX_GAPS);
   demo.loop = g_main_loop_new (NULL, FALSE);
   demo.client = kvasir_engine_client_new (device);
   demo.window = gtk_window_new ();
