@@ -77,7 +77,6 @@ double kvasir_canvas_text_clipped (
     KvasirCanvas *self, double x, double y, double max_width, const char *text);
 /* Without drawing. */
 double kvasir_canvas_measure (KvasirCanvas *self, KvasirTextStyle style, const char *text);
-/* Several lines, wrapped at @max_width, from @y as the top. Returns the height. */
 
 /* ---- shapes */
 void kvasir_canvas_fill (KvasirCanvas *self, KvasirRgb rgb, KvasirRect rect);

@@ -183,7 +183,7 @@ paint_hatch (Painter *painter, const Piece *piece)
   gint box[4] = { get_x (painter, piece->from), piece->y,
                   (gint) (end - piece->from) * painter->grid->cell_w,
                   painter->grid->cell_h - painter->grid->gap };
-  kvasir_raster_hatch (&painter->raster, box, FALSE, KVASIR_RGB_CANVAS);
+  kvasir_raster_hatch (&painter->raster, box, KVASIR_RGB_CANVAS);
 }
 
 /* Stretches above and below the horizon are painted apart, so that one strength fits each. */

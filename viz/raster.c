@@ -75,7 +75,7 @@ kvasir_raster_stipple (KvasirRaster *self, gint x, gint y, gint w, gint h)
 }
 
 void
-kvasir_raster_hatch (KvasirRaster *self, const gint box[4], gboolean up, KvasirRgb rgb)
+kvasir_raster_hatch (KvasirRaster *self, const gint box[4], KvasirRgb rgb)
 {
   gint c[4];
   if (!clip (self, box, c))
@@ -83,8 +83,7 @@ kvasir_raster_hatch (KvasirRaster *self, const gint box[4], gboolean up, KvasirR
   for (gint row = c[1]; row < c[3]; row++)
     {
       guint32 *line = self->pixels + (gsize) row * (gsize) self->stride;
-      gint phase = up ? row : -row;
-      for (gint column = c[0] + ((-(phase + c[0])) & 3); column < c[2]; column += 4)
+      for (gint column = c[0] + ((row - c[0]) & 3); column < c[2]; column += 4)
         line[column] = rgb;
     }
 }

@@ -33,8 +33,7 @@ void kvasir_raster_fill (KvasirRaster *self, gint x, gint y, gint w, gint h, Kva
 void kvasir_raster_frame (KvasirRaster *self, const gint box[4], gint width, KvasirRgb rgb);
 /* Lightens every other 2x2 square of the box. */
 void kvasir_raster_stipple (KvasirRaster *self, gint x, gint y, gint w, gint h);
-/* Darkens one diagonal line in four; @up: rising to the right. */
-void kvasir_raster_hatch (KvasirRaster *self, const gint box[4], gboolean up, KvasirRgb rgb);
-/* One pixel in 32 of the box, evenly. */
+/* Paints one falling diagonal line in four. */
+void kvasir_raster_hatch (KvasirRaster *self, const gint box[4], KvasirRgb rgb);
 
 G_END_DECLS

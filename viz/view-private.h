@@ -59,6 +59,5 @@ char *kvasir_view_dup_token_text (const KvasirView *self, gint32 token);
 void kvasir_view_append_token (const KvasirView *self, gint32 token, GString *out);
 /* Appends `message 3 (assistant)` where the position belongs to one; FALSE where it does not. */
 gboolean kvasir_view_append_message (const KvasirView *self, gint seq, gint32 pos, GString *out);
-/* The caches' shot for a thing, or NULL. */
 
 G_END_DECLS

@@ -77,8 +77,13 @@ hovered_cb (KvasirViewPage *page, gpointer user_data)
 static void
 drawn_cb (KvasirViewPage *page, gpointer user_data)
 {
-  kvasir_inspector_update_headline (user_data);
-  kvasir_inspector_queue_words (user_data);
+  KvasirInspector *self = user_data;
+  guint index = kvasir_inspector_get_page (self);
+  gboolean empty = !kvasir_view_has_data (kvasir_view_page_get_view (page));
+  if (index < KVASIR_N_VIEW_PAGES)
+    gtk_widget_set_visible (self->nothing[index], empty);
+  kvasir_inspector_update_headline (self);
+  kvasir_inspector_queue_words (self);
 }
 
 /* One selection for all pages, the log's line included. */

@@ -81,7 +81,6 @@ kvasir_inspector_show_parts (KvasirInspector *self)
       return;
     }
   kvasir_view_page_set_parts (self->views[page], &self->parts);
-  gtk_widget_set_visible (self->nothing[page], !kvasir_view_page_has_data (self->views[page]));
   /* In the text form no page is drawn that would ask for new words. */
   if (kvasir_inspector_get_text_form (self))
     kvasir_inspector_queue_words (self);

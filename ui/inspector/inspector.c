@@ -34,13 +34,6 @@ kvasir_inspector_set_page (KvasirInspector *self, KvasirInspectorPage page)
   gtk_stack_set_visible_child_name (GTK_STACK (self->pages), name);
 }
 
-gboolean
-kvasir_inspector_get_following (KvasirInspector *self)
-{
-  g_return_val_if_fail (KVASIR_IS_INSPECTOR (self), FALSE);
-  return self->following;
-}
-
 static void
 update_pill (KvasirInspector *self)
 {

@@ -36,7 +36,6 @@ GtkWidget *kvasir_inspector_new (KvasirEngineClient *client) G_GNUC_WARN_UNUSED_
 
 KvasirInspectorPage kvasir_inspector_get_page (KvasirInspector *self);
 void kvasir_inspector_set_page (KvasirInspector *self, KvasirInspectorPage page);
-gboolean kvasir_inspector_get_following (KvasirInspector *self);
 void kvasir_inspector_set_following (KvasirInspector *self, gboolean following);
 
 /* Opens the Cells page with the cells of a message outlined. */

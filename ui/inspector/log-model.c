@@ -195,15 +195,6 @@ kvasir_log_model_set_filter (KvasirLogModel *self, guint kind)
 }
 
 void
-kvasir_log_model_clear (KvasirLogModel *self)
-{
-  remove_all_rows (self);
-  for (guint i = 0; i < RING_SIZE; i++)
-    g_clear_object (&self->records[i].entry);
-  self->first = self->flushed = self->end = 0;
-}
-
-void
 kvasir_log_model_set_token_text (KvasirLogModel *self, KvasirTokenTextFunc func, gpointer user_data)
 {
   self->token_text = func;

@@ -39,6 +39,5 @@ guint kvasir_log_model_get_n_pending (KvasirLogModel *self);
 guint64 kvasir_log_model_get_n_dropped (KvasirLogModel *self);
 /* A KvasirLogKind or KVASIR_LOG_ALL. */
 void kvasir_log_model_set_filter (KvasirLogModel *self, guint kind);
-void kvasir_log_model_clear (KvasirLogModel *self);
 
 G_END_DECLS

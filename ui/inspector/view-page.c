@@ -518,17 +518,6 @@ kvasir_view_page_set_following (KvasirViewPage *self, gboolean following)
   self->following = following;
 }
 
-gboolean
-kvasir_view_page_has_data (KvasirViewPage *self)
-{
-  KvasirVizData data = kvasir_parts_get_data (&self->next);
-  KvasirViews needs = kvasir_view_get_needs (self->view);
-  if (needs & KVASIR_VIEW_CELLS)
-    return data.cells != NULL;
-  return needs & KVASIR_VIEW_MASK ? data.mask != NULL && data.mask->n_rows > 0
-                                  : data.memory != NULL && data.memory->n_rows > 0;
-}
-
 void
 kvasir_view_page_set_locked (KvasirViewPage *self, const KvasirThing *thing)
 {

@@ -29,7 +29,6 @@ void kvasir_view_page_invalidate (KvasirViewPage *self);
 void kvasir_view_page_set_parts (KvasirViewPage *self, const KvasirParts *parts);
 /* While following, what was written last is kept in sight. */
 void kvasir_view_page_set_following (KvasirViewPage *self, gboolean following);
-gboolean kvasir_view_page_has_data (KvasirViewPage *self);
 
 /* What is locked: of any view, translated to this one's where it can be. NULL: nothing. */
 void kvasir_view_page_set_locked (KvasirViewPage *self, const KvasirThing *thing);

@@ -284,8 +284,8 @@ test_pause (Fixture *fixture, gconstpointer data)
   g_object_set (fixture->inspector, "following", FALSE, NULL);
   emit (fixture, forks);
   g_assert_true (g_str_has_prefix (get_headline (fixture), "1\u2009755/4\u2009096"));
-  kvasir_inspector_set_following (fixture->inspector, TRUE);
-  kvasir_inspector_set_following (fixture->inspector, TRUE);
+  g_object_set (fixture->inspector, "following", TRUE, NULL);
+  g_object_set (fixture->inspector, "following", TRUE, NULL);
   g_assert_true (g_str_has_prefix (get_headline (fixture), "2\u2009388/4\u2009096"));
   g_object_get (fixture->inspector, "following", &following, NULL);
   g_assert_true (following);
@@ -301,7 +301,7 @@ test_lock (Fixture *fixture, gconstpointer data)
   emit (fixture, chat);
   wait_drawn (fixture);
   kvasir_inspector_lock (fixture->inspector, &cell);
-  g_assert_false (kvasir_inspector_get_following (fixture->inspector));
+  g_assert_false (fixture->inspector->following);
   g_assert_true (g_str_has_prefix (get_details (fixture), "cell 420 · position 420 · "));
   /* The same token on the next page. */
   kvasir_inspector_set_page (fixture->inspector, KVASIR_INSPECTOR_POSITIONS);
@@ -323,7 +323,7 @@ test_message (Fixture *fixture, gconstpointer data)
   g_assert_cmpint (kvasir_inspector_get_page (fixture->inspector), ==, KVASIR_INSPECTOR_CELLS);
   wait_drawn (fixture);
   g_assert_nonnull (strstr (get_details (fixture), "634 cells"));
-  g_assert_true (kvasir_inspector_get_following (fixture->inspector));
+  g_assert_true (fixture->inspector->following);
 }
 
 static void
@@ -347,23 +347,25 @@ test_log_line (Fixture *fixture, gconstpointer data)
   KvasirInspector *self = fixture->inspector;
   KvasirLogModel *model = kvasir_log_page_get_model (self->log);
   const gint32 taken[] = { 635, 25 };
+  guint row;
   const KvasirEvent event = { .type = KVASIR_EVENT_SEARCH, .n = 25, .a = 25, .cell = 635 };
   load (fixture);
   emit (fixture, chat);
   kvasir_inspector_set_page (self, KVASIR_INSPECTOR_LOG);
-  kvasir_log_model_clear (model);
+  kvasir_log_model_flush (model);
+  row = g_list_model_get_n_items (G_LIST_MODEL (model));
   kvasir_log_model_append (model, &event, taken, 2);
   kvasir_log_model_flush (model);
   GtkSingleSelection *selection = kvasir_log_page_get_selection (self->log);
-  gtk_single_selection_set_selected (selection, 0);
+  gtk_single_selection_set_selected (selection, row);
   g_assert_cmpint (self->locked.kind, ==, KVASIR_THING_RUNS);
-  g_assert_false (kvasir_inspector_get_following (self));
+  g_assert_false (self->following);
   g_assert_nonnull (strstr (get_details (fixture), "search from 635 for 25 cells"));
   g_assert_nonnull (strstr (get_details (fixture), "25 cells = 562.5 KiB"));
   /* A line without cells is a choice too. */
   kvasir_log_model_append_note (model, "a note");
   kvasir_log_model_flush (model);
-  gtk_single_selection_set_selected (selection, 1);
+  gtk_single_selection_set_selected (selection, row + 1);
   g_assert_cmpint (self->locked.kind, ==, KVASIR_THING_NONE);
   g_assert_cmpstr (get_details (fixture), ==, "a note");
 }

@@ -158,19 +158,6 @@ test_long_data (Fixture *fixture, gconstpointer data)
   g_assert_nonnull (strstr (kvasir_log_entry_get_text (entry), ", …"));
 }
 
-static void
-test_clear (Fixture *fixture, gconstpointer data)
-{
-  append (fixture, 0, 9000);
-  kvasir_log_model_flush (fixture->model);
-  kvasir_log_model_clear (fixture->model);
-  g_assert_cmpuint (fixture->n_rows, ==, 0);
-  g_assert_cmpuint (kvasir_log_model_get_n_dropped (fixture->model), ==, 0);
-  append (fixture, 0, 2);
-  kvasir_log_model_flush (fixture->model);
-  assert_step (fixture, 1, 2);
-}
-
 #define ADD(path, func) g_test_add (path, Fixture, NULL, set_up, func, tear_down)
 
 int
@@ -183,6 +170,5 @@ main (int argc, char **argv)
   ADD ("/ui/inspector/log-model/filter-shows-one-kind", test_filter);
   ADD ("/ui/inspector/log-model/entries-say-step-words-and-cells", test_entries);
   ADD ("/ui/inspector/log-model/long-data-is-cut", test_long_data);
-  ADD ("/ui/inspector/log-model/clear-starts-over", test_clear);
   return g_test_run ();
 }
