@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-#define KVASIR_THIN_SPACE "\342\200\211" /* U+2009 */
+#define KVASIR_THIN_SPACE "\342\200\257" /* U+202F, which no line breaks at */
 
 typedef struct
 {

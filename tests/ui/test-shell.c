@@ -6,7 +6,7 @@
 #include "ui/shell/draft-status.h"
 #include "ui/shell/explain.h"
 
-#define THIN "\u2009"
+#define THIN "\u202f"
 
 static void
 check_load (KvasirEngineError code, const char *title)
