@@ -82,6 +82,38 @@ test_blocks (void)
   g_assert_cmpuint (document->blocks->len, ==, 9);
 }
 
+/* Cut between words, with the tags that are open closed and opened again. */
+static void
+test_long_paragraph_comes_in_pieces (void)
+{
+  GString *source = g_string_new ("**");
+  GString *shown = g_string_new (NULL);
+  g_autoptr (KvasirDocument) document = NULL;
+  g_autofree char *expected = NULL;
+
+  for (guint i = 0; i < 1000; i++)
+    g_string_append_printf (source, "word%u ", i);
+  expected = g_strdup (source->str + 2);
+  g_string_append (source, "end**");
+  document = parse (source->str);
+  check_document (document);
+  g_assert_cmpuint (document->blocks->len, >, 3);
+  for (guint i = 0; i < document->blocks->len; i++)
+    {
+      const KvasirBlock *block = get_block (document, i);
+
+      g_assert_true (g_str_has_prefix (block->text, "<b>"));
+      g_assert_true (g_str_has_suffix (block->text, "</b>"));
+      g_assert_cmpuint (strlen (block->text), <=, KVASIR_PIECE_BYTES + 7);
+      g_assert_cmpint (block->continues, ==, i > 0);
+      g_string_append_len (shown, block->text + 3, (gssize) strlen (block->text) - 7);
+    }
+  g_string_truncate (shown, shown->len - 3);
+  g_assert_cmpstr (shown->str, ==, expected);
+  g_string_free (source, TRUE);
+  g_string_free (shown, TRUE);
+}
+
 static void
 test_code_keeps_its_text (void)
 {
@@ -358,6 +390,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   add ("blocks", test_blocks);
+  add ("long-paragraph-comes-in-pieces", test_long_paragraph_comes_in_pieces);
   add ("code-keeps-its-text", test_code_keeps_its_text);
   add ("long-code-comes-in-pieces", test_long_code_comes_in_pieces);
   add ("table", test_table);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -394,6 +395,40 @@ test_snippet_is_cut_between_characters (void)
   g_string_free (text, TRUE);
 }
 
+static void
+trouble_cb (KvasirStore *store, const char *message, guint *counts)
+{
+  counts[message != NULL ? 0 : 1]++;
+}
+
+/* The limit on a file's size stands for a full disk. What could not be written waits and is written
+ * when there is room again. */
+static void
+test_full_disk_loses_nothing (Fixture *f, gconstpointer data)
+{
+  g_autofree char *text = g_strnfill (300000, 'x');
+  g_autoptr (GPtrArray) messages = NULL;
+  guint counts[2] = { 0, 0 };
+  struct rlimit before, small;
+
+  put_chat (f->store, 1, "one");
+  g_ptr_array_unref (list_messages (f->store, 1));
+  g_signal_connect (f->store, "trouble", G_CALLBACK (trouble_cb), counts);
+  signal (SIGXFSZ, SIG_IGN);
+  getrlimit (RLIMIT_FSIZE, &before);
+  small = before;
+  small.rlim_cur = 100000;
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &small), ==, 0);
+  put_message (f->store, 2, 1, 0, text);
+  put_message (f->store, 3, 1, 2, "after it");
+  test_wait (counts[0] == 1);
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &before), ==, 0);
+  test_wait (counts[1] == 1);
+  messages = list_messages (f->store, 1);
+  g_assert_cmpuint (messages->len, ==, 2);
+  g_assert_cmpstr (((KvasirMessageRecord *) g_ptr_array_index (messages, 0))->content, ==, text);
+}
+
 /* A child writes one message after the other and says in a pipe which are committed, until it is
  * killed. What it said must be there. */
 static void
@@ -485,6 +520,7 @@ main (int argc, char **argv)
   add ("damaged-page-is-moved-aside", test_damaged_page_is_moved_aside);
   add ("file-in-use-is-left-alone", test_file_in_use_is_left_alone);
   add ("newer-version-is-left-alone", test_newer_version_is_left_alone);
+  add ("full-disk-loses-nothing", test_full_disk_loses_nothing);
   add ("search-finds-titles-and-texts", test_search_finds_titles_and_texts);
   add ("kill-loses-nothing-committed", test_kill_loses_nothing_committed);
   g_test_add_func ("/ui/store/ladder-climbs-from-each-version",
