@@ -66,6 +66,15 @@ test_room_names_the_numbers (void)
 }
 
 static void
+test_full_window_names_the_cells (void)
+{
+  g_auto (KvasirExplanation) words = { NULL, NULL };
+
+  kvasir_explain_full (&words, 4096);
+  g_assert_cmpstr (words.title, ==, "The window is full: all 4" THIN "096 cells are used.");
+}
+
+static void
 test_error_text_is_made_safe (void)
 {
   g_autoptr (GError) error =
@@ -130,6 +139,7 @@ main (int argc, char **argv)
   add ("load-errors-have-their-own-sentence", test_load_errors_have_their_own_sentence);
   add ("answer-errors-have-their-own-sentence", test_answer_errors_have_their_own_sentence);
   add ("room-names-the-numbers", test_room_names_the_numbers);
+  add ("full-window-names-the-cells", test_full_window_names_the_cells);
   add ("error-text-is-made-safe", test_error_text_is_made_safe);
   add ("draft-says-whether-it-fits", test_draft_says_whether_it_fits);
   add ("days-have-names", test_days_have_names);

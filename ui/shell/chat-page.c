@@ -340,13 +340,28 @@ busy_cb (KvasirChatPage *self)
 }
 
 static void
+show_full (KvasirChatPage *self)
+{
+  g_auto (KvasirExplanation) words = { NULL, NULL };
+
+  kvasir_explain_full (&words, get_n_cells (self));
+  kvasir_notice_bar_show (KVASIR_NOTICE_BAR (self->bar), KVASIR_NOTICE_BAR_WARNING, words.title,
+                          words.detail);
+  add_room_actions (self);
+}
+
+static void
 ended_cb (KvasirChatPage *self,
           KvasirConversation *conversation,
           KvasirMessageNode *answer,
           const KvasirNotice *notice)
 {
-  if (conversation == self->conversation && notice->kind == KVASIR_NOTICE_FAILED)
+  if (conversation != self->conversation)
+    return;
+  if (notice->kind == KVASIR_NOTICE_FAILED)
     show_failure (self, notice);
+  else if (notice->reason == KVASIR_DONE_NO_ROOM)
+    show_full (self);
 }
 
 static void

@@ -69,6 +69,14 @@ explain_room (KvasirExplanation *self, guint n_needed, guint n_free, guint n_cel
 }
 
 void
+kvasir_explain_full (KvasirExplanation *self, guint n_cells)
+{
+  self->title = g_strdup_printf (_ ("The window is full: all %s cells are used."),
+                                 kvasir_format_count (n_cells).s);
+  self->detail = g_strdup (_ ("The answer ends here; everything that was written stays."));
+}
+
+void
 kvasir_explain_draft (KvasirExplanation *self, guint n_needed, guint n_free, guint n_cells)
 {
   explain_room (self, n_needed, n_free, n_cells);

@@ -24,6 +24,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (KvasirExplanation, kvasir_explanation_clear)
 void kvasir_explain_load (KvasirExplanation *self, const GError *error, const char *path);
 /* A message that was not sent or an answer that failed. @n_cells: all there are. */
 void kvasir_explain_answer (KvasirExplanation *self, const KvasirNotice *notice, guint n_cells);
+/* An answer that ended in the middle because all @n_cells are used. */
+void kvasir_explain_full (KvasirExplanation *self, guint n_cells);
 /* A draft that needs more cells than it may take. */
 void kvasir_explain_draft (KvasirExplanation *self, guint n_needed, guint n_free, guint n_cells);
 

@@ -167,6 +167,40 @@ def test_too_long_a_draft_is_refused(keep):
     say(app, "short")
 
 
+def test_full_window_ends_the_answer(keep):
+    app = ready(keep(start(max_tokens=0)))
+    app.type("word " * 600)
+    status = plain(app.wait_status("fits", 60))
+    check(int(re.search(r"draft (\d+)", status).group(1)) > 600, status)
+    app.send_button.click()
+    wait("two messages", lambda: len(app.rows()) == 2)
+    app.wait_answer(120)
+    bar = app.need("alert")
+    check(plain(bar.name) == "The window is full: all 4096 cells are used.", bar.name)
+    check(any("window is full" in t for t in texts(app, 1)), texts(app, 1)[-6:])
+    app.click(None, "push button", contains="Window of 8")
+    app.wait_status("8", 30)
+    wait("the larger window", lambda: "of 8192 cells" in app.meter())
+    app.type("go on")
+    app.wait_status("fits")
+
+
+def test_system_prompt_and_sampling(keep):
+    app = ready(keep(start()))
+    app.click("System prompt", "push button")
+    wait("the dialog", lambda: app.root.find("text", "System prompt")).set_text("Be brief.")
+    app.click("Save", "push button")
+    say(app, "hello")
+    app.need("label", "Be brief.")
+    read = next(t for t in texts(app, 1) if "read" in t)
+    check(int(re.search(r"read (\d+)", read).group(1)) > 20, read)
+    app.press(app.need("push button", contains="Temperature 1"))
+    field = app.need("spin button", "Temperature")
+    field.raw.get_value_iface().set_current_value(0.5)
+    app.need("label", contains="Temperature 0.5")
+    app.key("Escape")
+
+
 def test_resize(keep):
     app = ready(keep(start()))
     say(app, "hello")
