@@ -31,13 +31,17 @@ def plain(text):
     return re.sub("(?<=\\d)[\u2009\u202f\u00a0](?=\\d)", "", text)
 
 
-def start(max_tokens=24, models=(MODEL,), args=None, **options):
-    app = new_app(PROGRAM, models, LOG)
+def start(max_tokens=24, args=(), **options):
+    app = new_app(PROGRAM, [MODEL], LOG)
     settings = {"sampling": SAMPLING % (max_tokens > 0, max_tokens), "show-inspector": "false"}
-    path = os.path.join(app.models, os.path.basename(MODEL))
-    app.start(*([path] if args is None else args), settings=settings,
+    app.start(*args, os.path.join(app.models, os.path.basename(MODEL)), settings=settings,
               **{"width": 1280, "height": 800, **options})
     return app
+
+
+def start_slow():
+    """An answer that takes its time: plain C, no limit."""
+    return start(max_tokens=0, args=("--isa", "scalar"))
 
 
 def ready(app):
@@ -138,7 +142,7 @@ def test_edit_makes_a_version(keep):
 
 
 def test_stop_keeps_the_answer(keep):
-    app = ready(keep(start(max_tokens=0)))
+    app = ready(keep(start_slow()))
     app.send("go on and on")
     app.wait_writing()
     app.wait_status("writing")
@@ -246,7 +250,7 @@ def test_chats_new_rename_delete_undo(keep):
 
 
 def test_close_while_writing(keep):
-    app = ready(keep(start(max_tokens=0)))
+    app = ready(keep(start_slow()))
     app.send("never ends")
     app.wait_writing()
     app.wait_status("writing")
@@ -265,11 +269,11 @@ def choose(app, title):
 
 
 def test_kill_loses_nothing_typed(keep):
-    app = ready(keep(start(max_tokens=0)))
+    app = ready(keep(start_slow()))
     app.send("typed before the kill")
     app.wait_writing()
     app.wait_status("writing")
-    time.sleep(0.6)
+    time.sleep(0.35)
     app.kill()
     restart(app)
     choose(app, "typed before the kill")
