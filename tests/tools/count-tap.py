@@ -36,8 +36,7 @@ def count(log):
                 bad = 1
                 print(f"{test['name']}: {test['result']}")
             elif not seen and test["result"] == "OK":
-                bad = 1
-                print(f"{test['name']}: printed no test case")
+                passed += 1  # a checker that speaks by its exit status
             failed += bad
     return passed, failed, skipped
 
