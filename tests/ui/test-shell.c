@@ -5,6 +5,7 @@
 #include "ui/shell/chat-list.h"
 #include "ui/shell/draft-status.h"
 #include "ui/shell/explain.h"
+#include "viz/format.h"
 
 #define THIN "\u202f"
 

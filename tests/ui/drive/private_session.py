@@ -21,11 +21,12 @@ def is_inside():
 
 @contextlib.contextmanager
 def open_session(program, *args, **options):
-    """Runs a Python program in such a session; gives the process."""
+    """Runs a program, also one in Python, in such a session; gives the process."""
     folder = tempfile.mkdtemp(prefix="kvasir-session-")
     env = dict(os.environ, XDG_RUNTIME_DIR=folder, **{MARK: "1"})
+    python = [sys.executable] if program.endswith(".py") else []
     command = ["dbus-run-session", "--", "xvfb-run", "-a", "-s", SCREEN,
-               sys.executable, program, *args]
+               *python, program, *args]
     try:
         with subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, **options) as process:
             yield process

@@ -1,4 +1,4 @@
-"""Runs a program of this folder in a session of its own and passes its TAP on.
+"""Runs a test in a session of its own and passes its TAP on.
 
 Services that the bus starts write to the same output; what is no TAP becomes a comment.
 """

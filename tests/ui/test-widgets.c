@@ -1,0 +1,287 @@
+/* Panes, meter and layouts in a real window, with their properties. Needs a display. */
+#include <adwaita.h>
+#include <string.h>
+
+#include "tests/ui/wait.h"
+#include "ui/transcript/markdown-view.h"
+#include "ui/widgets/meter.h"
+#include "ui/widgets/panes.h"
+#include "ui/widgets/side-box.h"
+#include "ui/widgets/wrap-box.h"
+#include "viz/format.h"
+
+static GtkWidget *
+make_window (GtkWidget *child, int width)
+{
+  GtkWidget *window = gtk_window_new ();
+
+  gtk_window_set_default_size (GTK_WINDOW (window), width, 400);
+  gtk_window_set_child (GTK_WINDOW (window), child);
+  gtk_window_present (GTK_WINDOW (window));
+  return window;
+}
+
+static GtkWidget *
+make_block (int width, int height)
+{
+  GtkWidget *block = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  gtk_widget_set_size_request (block, width, height);
+  return block;
+}
+
+static int
+get_x (GtkWidget *widget, GtkWidget *in)
+{
+  double x;
+
+  g_assert_true (gtk_widget_translate_coordinates (widget, in, 0, 0, &x, NULL));
+  return (int) x;
+}
+
+static void
+count_cb (GObject *object, GParamSpec *pspec, guint *n)
+{
+  *n += 1;
+}
+
+/* ---- panes */
+
+typedef struct
+{
+  GtkWidget *start;
+  GtkWidget *content;
+  GtkWidget *end;
+  GtkWidget *panes;
+} Panes;
+
+static Panes
+make_panes (void)
+{
+  Panes p = { make_block (10, 10), make_block (10, 10), make_block (10, 10), NULL };
+
+  p.panes = g_object_new (KVASIR_TYPE_PANES, "start", p.start, "content", p.content, "end", p.end,
+                          "show-start", TRUE, "show-end", TRUE, "end-width", 500, NULL);
+  return p;
+}
+
+static gboolean
+is_width (GtkWidget *widget, int width)
+{
+  return gtk_widget_get_width (widget) == width;
+}
+
+static void
+test_panes_stand_beside_or_on_top (void)
+{
+  Panes p = make_panes ();
+  GtkWidget *window = make_window (p.panes, 1300);
+
+  test_wait (is_width (p.panes, 1300));
+  test_wait (is_width (p.content, 1300 - 230 - 500));
+  g_assert_true (kvasir_panes_get_end_shown (KVASIR_PANES (p.panes)));
+  gtk_window_set_default_size (GTK_WINDOW (window), 1000, 400);
+  test_wait (is_width (p.panes, 1000));
+  test_wait (!gtk_widget_get_visible (p.end));
+  g_assert_true (kvasir_panes_get_start_shown (KVASIR_PANES (p.panes)));
+  g_assert_cmpint (gtk_widget_get_width (p.content), ==, 1000 - 230);
+  kvasir_panes_toggle_end (KVASIR_PANES (p.panes));
+  test_wait (gtk_widget_get_mapped (p.end));
+  /* An overlay takes nothing from the conversation. */
+  g_assert_cmpint (gtk_widget_get_width (p.content), ==, 1000 - 230);
+  g_assert_true (kvasir_panes_close_overlays (KVASIR_PANES (p.panes)));
+  g_assert_false (kvasir_panes_close_overlays (KVASIR_PANES (p.panes)));
+  gtk_window_set_default_size (GTK_WINDOW (window), 650, 400);
+  test_wait (is_width (p.panes, 650));
+  test_wait (!gtk_widget_get_visible (p.start));
+  g_assert_cmpint (gtk_widget_get_width (p.content), ==, 650);
+  /* What was beside before is beside again. */
+  gtk_window_set_default_size (GTK_WINDOW (window), 1300, 400);
+  test_wait (is_width (p.content, 1300 - 230 - 500));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+static void
+test_panes_properties (void)
+{
+  static const char *const names[] = { "show-start", "show-end", "end-enabled" };
+  Panes p = make_panes ();
+  GtkWidget *window = make_window (p.panes, 1300);
+
+  test_wait (is_width (p.panes, 1300));
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *signal = g_strconcat ("notify::", names[i], NULL);
+      gulong id;
+      gboolean before, after;
+      guint n = 0;
+
+      id = g_signal_connect (p.panes, signal, G_CALLBACK (count_cb), &n);
+      g_object_get (p.panes, names[i], &before, NULL);
+      g_object_set (p.panes, names[i], !before, NULL);
+      g_object_set (p.panes, names[i], !before, NULL);
+      g_object_get (p.panes, names[i], &after, NULL);
+      g_assert_cmpint (after, ==, !before);
+      g_assert_cmpuint (n, ==, 1);
+      g_object_set (p.panes, names[i], before, NULL);
+      g_signal_handler_disconnect (p.panes, id);
+    }
+  g_object_set (p.panes, "end-enabled", FALSE, NULL);
+  g_assert_false (kvasir_panes_get_end_shown (KVASIR_PANES (p.panes)));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* ---- layouts */
+
+static int
+get_height_for (GtkWidget *widget, int width)
+{
+  int height;
+
+  gtk_widget_measure (widget, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
+  return height;
+}
+
+static void
+test_wrap_box_goes_on_below (void)
+{
+  GtkWidget *box = g_object_ref_sink (kvasir_wrap_box_new (10, 5));
+  GtkWidget *hidden = make_block (100, 20);
+  int minimum, natural;
+
+  for (guint i = 0; i < 3; i++)
+    kvasir_wrap_box_append (KVASIR_WRAP_BOX (box), make_block (100, 20));
+  kvasir_wrap_box_append (KVASIR_WRAP_BOX (box), hidden);
+  gtk_widget_set_visible (hidden, FALSE);
+  gtk_widget_measure (box, GTK_ORIENTATION_HORIZONTAL, -1, &minimum, &natural, NULL, NULL);
+  g_assert_cmpint (minimum, ==, 100);
+  g_assert_cmpint (natural, ==, 320);
+  g_assert_cmpint (get_height_for (box, 320), ==, 20);
+  g_assert_cmpint (get_height_for (box, 319), ==, 45);
+  g_assert_cmpint (get_height_for (box, 100), ==, 70);
+  g_object_unref (box);
+}
+
+static void
+test_side_box_gives_the_rest (void)
+{
+  GtkWidget *box = kvasir_side_box_new (10);
+  GtkWidget *start = make_block (50, 20);
+  GtkWidget *content = gtk_label_new ("some words that are broken into lines where it is narrow");
+  GtkWidget *end = make_block (30, 20);
+  GtkWidget *window;
+  int spacing;
+
+  gtk_label_set_wrap (GTK_LABEL (content), TRUE);
+  kvasir_side_box_set_content (KVASIR_SIDE_BOX (box), content);
+  kvasir_side_box_add_start (KVASIR_SIDE_BOX (box), start);
+  kvasir_side_box_add_end (KVASIR_SIDE_BOX (box), end);
+  g_object_get (box, "spacing", &spacing, NULL);
+  g_assert_cmpint (spacing, ==, 10);
+  g_assert_cmpint (get_height_for (box, 200), >, get_height_for (box, 600));
+  window = make_window (box, 400);
+  test_wait (is_width (box, 400));
+  g_assert_cmpint (get_x (start, box), ==, 0);
+  g_assert_cmpint (get_x (end, box), ==, 370);
+  g_assert_cmpint (gtk_widget_get_width (content), <=, 400 - 50 - 30 - 20);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* ---- meter and text */
+
+static GtkWidget *
+find_label (GtkWidget *widget)
+{
+  GtkWidget *found = NULL;
+
+  if (GTK_IS_LABEL (widget))
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_label (child);
+  return found;
+}
+
+static void
+test_meter_reads_the_cells (void)
+{
+  KvasirStreamShot stream = { .used = 1755 };
+  KvasirCacheShot cache = { .size = 4096, .n_streams = 1, .streams = &stream };
+  KvasirSeqShot seqs[2] = { { .seq = 0, .n_cells = 1400, .n_own = 1000 },
+                            { .seq = 1, .n_cells = 755, .n_own = 355 } };
+  KvasirCellsShot cells = { .n_caches = 1, .caches = &cache, .n_seqs = 2, .seqs = seqs };
+  const KvasirSnapshot snapshot = { .cells = &cells };
+  GtkWidget *meter = g_object_ref_sink (g_object_new (KVASIR_TYPE_METER, NULL));
+  GtkLabel *label = GTK_LABEL (find_label (meter));
+
+  g_assert_cmpstr (gtk_label_get_text (label), ==, "no model");
+  kvasir_meter_set_snapshot (KVASIR_METER (meter), &snapshot);
+  g_assert_cmpstr (gtk_label_get_text (label), ==,
+                   "1" KVASIR_THIN_SPACE "755 / 4" KVASIR_THIN_SPACE "096 cells");
+  kvasir_meter_set_size (KVASIR_METER (meter), KVASIR_METER_PERCENT);
+  g_assert_cmpstr (gtk_label_get_text (label), ==, "43 %");
+  kvasir_meter_set_snapshot (KVASIR_METER (meter), NULL);
+  g_assert_cmpstr (gtk_label_get_text (label), ==, "no model");
+  g_object_unref (meter);
+}
+
+static guint
+count_children (GtkWidget *widget)
+{
+  guint n = 0;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n++;
+  return n;
+}
+
+/* Only the end is made anew while text is added; what is above keeps its widgets. */
+static void
+test_markdown_view_keeps_its_widgets (void)
+{
+  GtkWidget *view = kvasir_markdown_view_new (FALSE);
+  GtkWidget *window = make_window (view, 500);
+  GtkWidget *first;
+
+  kvasir_markdown_view_set_text (KVASIR_MARKDOWN_VIEW (view), "One.\n\nTwo.");
+  test_wait (count_children (view) == 2);
+  first = gtk_widget_get_first_child (view);
+  kvasir_markdown_view_set_text (KVASIR_MARKDOWN_VIEW (view), "One.\n\nTwo goes on.\n\n- three");
+  test_wait (count_children (view) == 3);
+  g_assert_true (gtk_widget_get_first_child (view) == first);
+  kvasir_markdown_view_set_text (KVASIR_MARKDOWN_VIEW (view), "");
+  test_wait (count_children (view) == 0);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+/* Closing while a thread parses leaves nothing behind. */
+static void
+test_markdown_view_goes_while_parsing (void)
+{
+  GtkWidget *view = g_object_ref_sink (kvasir_markdown_view_new (FALSE));
+  g_autofree char *text = g_strnfill (200000, '[');
+
+  kvasir_markdown_view_set_text (KVASIR_MARKDOWN_VIEW (view), text);
+  g_object_run_dispose (G_OBJECT (view));
+  g_object_add_weak_pointer (G_OBJECT (view), (gpointer *) &view);
+  g_object_unref (view);
+  test_wait (view == NULL);
+}
+
+#define add(name, function) g_test_add_func ("/ui/widgets/" name, function)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  adw_init ();
+  add ("panes-stand-beside-or-on-top", test_panes_stand_beside_or_on_top);
+  add ("panes-properties", test_panes_properties);
+  add ("wrap-box-goes-on-below", test_wrap_box_goes_on_below);
+  add ("side-box-gives-the-rest", test_side_box_gives_the_rest);
+  add ("meter-reads-the-cells", test_meter_reads_the_cells);
+  add ("markdown-view-keeps-its-widgets", test_markdown_view_keeps_its_widgets);
+  add ("markdown-view-goes-while-parsing", test_markdown_view_goes_while_parsing);
+  return g_test_run ();
+}
