@@ -98,6 +98,15 @@ test_panes_stand_beside_or_on_top (void)
   /* What was beside before is beside again. */
   gtk_window_set_default_size (GTK_WINDOW (window), 1300, 400);
   test_wait (is_width (p.content, 1300 - 230 - 500));
+  /* An overlay that was open when the window grew does not come back over the text. */
+  gtk_window_set_default_size (GTK_WINDOW (window), 1000, 400);
+  test_wait (is_width (p.panes, 1000));
+  kvasir_panes_toggle_end (KVASIR_PANES (p.panes));
+  gtk_window_set_default_size (GTK_WINDOW (window), 1300, 400);
+  test_wait (is_width (p.panes, 1300));
+  gtk_window_set_default_size (GTK_WINDOW (window), 1000, 400);
+  test_wait (is_width (p.panes, 1000));
+  g_assert_false (kvasir_panes_get_end_shown (KVASIR_PANES (p.panes)));
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
@@ -179,6 +188,7 @@ test_side_box_gives_the_rest (void)
   g_object_get (box, "spacing", &spacing, NULL);
   g_assert_cmpint (spacing, ==, 10);
   g_assert_cmpint (get_height_for (box, 200), >, get_height_for (box, 600));
+  g_assert_cmpint (get_height_for (box, 200), ==, get_height_for (content, 200 - 50 - 30 - 20));
   window = make_window (box, 400);
   test_wait (is_width (box, 400));
   g_assert_cmpint (get_x (start, box), ==, 0);
