@@ -179,6 +179,8 @@ class App:
             XDG_STATE_HOME=os.path.join(self.home, "state"),
             GDK_BACKEND="x11",
             GSK_RENDERER="cairo",
+            # A GL driver that was only looked at leaks at its unloading.
+            GDK_DEBUG="gl-disable",
             GTK_USE_PORTAL="0",
             NO_AT_BRIDGE="0",
             GSETTINGS_BACKEND="memory",
