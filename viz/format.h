@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-#define KVASIR_THIN_SPACE "\342\200\257" /* U+202F, which no line breaks at */
+#define KVASIR_THIN_SPACE "\342\200\211\342\201\240" /* U+2009, and U+2060 so that no line breaks there */
 
 typedef struct
 {

@@ -7,7 +7,7 @@
 #include "ui/shell/explain.h"
 #include "viz/format.h"
 
-#define THIN "\u202f"
+#define THIN "\u2009\u2060"
 
 static void
 check_load (KvasirEngineError code, const char *title)

@@ -16,7 +16,7 @@ test_steps (void)
   check (&(KvasirEvent){ KVASIR_EVENT_STEP_BEGIN, .n = 1, .a = 1 }, NULL, 0,
          "reads 1 token, 1 with an output");
   check (&(KvasirEvent){ KVASIR_EVENT_UBATCH, .n = 512, .a = 0, .b = 2048 }, NULL, 0,
-         "part 1: 512 tokens, reads up to 2\u202f048");
+         "part 1: 512 tokens, reads up to 2\u2009\u2060048");
   check (&(KvasirEvent){ KVASIR_EVENT_STEP_END, .a = 0, .b = 24300 }, NULL, 0, "done in 24.3 ms");
   check (&(KvasirEvent){ KVASIR_EVENT_STEP_END, .a = -3, .b = 900 }, NULL, 0,
          "ended with code -3 after 900 µs");
@@ -30,13 +30,13 @@ test_placement (void)
          "search from 600 for 30 cells: 635–659, 966–970 · 371 tested, restarted at 0");
   check (&(KvasirEvent){ KVASIR_EVENT_SEARCH_FAILED, .cell = 1900, .n = 530, .a = 412, .b = 201 },
          NULL, 0,
-         "no room: search from 1\u202f900 needs 530 cells, 412 are free, the longest run is 201");
+         "no room: search from 1\u2009\u2060900 needs 530 cells, 412 are free, the longest run is 201");
   check (&(KvasirEvent){ KVASIR_EVENT_HEAD, .cell = 971, .a = 600 }, NULL, 0, "head 600 → 971");
   check (&(KvasirEvent){ KVASIR_EVENT_HORIZON, .a = 2048, .b = 1792 }, NULL, 0,
-         "read up to 1\u202f792 → 2\u202f048");
+         "read up to 1\u2009\u2060792 → 2\u2009\u2060048");
   check (&(KvasirEvent){ KVASIR_EVENT_CELLS, .cell = 635, .n = 25, .before = { -1, 0, { { 0 } } },
                          .after = { 1339, 0, { { 1 } } } },
-         NULL, 0, "cells 635–659: free → A 1\u202f339–1\u202f363");
+         NULL, 0, "cells 635–659: free → A 1\u2009\u2060339–1\u2009\u2060363");
 }
 
 static void

@@ -9,18 +9,18 @@ test_count (void)
 {
   g_assert_cmpstr (kvasir_format_count (0).s, ==, "0");
   g_assert_cmpstr (kvasir_format_count (999).s, ==, "999");
-  g_assert_cmpstr (kvasir_format_count (1755).s, ==, "1\u202f755");
-  g_assert_cmpstr (kvasir_format_count (131072).s, ==, "131\u202f072");
-  g_assert_cmpstr (kvasir_format_count (1000000).s, ==, "1\u202f000\u202f000");
-  g_assert_cmpstr (kvasir_format_count (-3000).s, ==, "\u22123\u202f000");
+  g_assert_cmpstr (kvasir_format_count (1755).s, ==, "1\u2009\u2060755");
+  g_assert_cmpstr (kvasir_format_count (131072).s, ==, "131\u2009\u2060072");
+  g_assert_cmpstr (kvasir_format_count (1000000).s, ==, "1\u2009\u2060000\u2009\u2060000");
+  g_assert_cmpstr (kvasir_format_count (-3000).s, ==, "\u22123\u2009\u2060000");
   g_assert_cmpstr (kvasir_format_count (G_MININT64).s, ==,
-                   "\u22129\u202f223\u202f372\u202f036\u202f854\u202f775\u202f808");
+                   "\u22129\u2009\u2060223\u2009\u2060372\u2009\u2060036\u2009\u2060854\u2009\u2060775\u2009\u2060808");
 }
 
 static void
 test_range (void)
 {
-  g_assert_cmpstr (kvasir_format_range (0, 1338).s, ==, "0\u20131\u202f338");
+  g_assert_cmpstr (kvasir_format_range (0, 1338).s, ==, "0\u20131\u2009\u2060338");
   g_assert_cmpstr (kvasir_format_range (7, 7).s, ==, "7");
 }
 
@@ -33,7 +33,7 @@ test_size (void)
   g_assert_cmpstr (kvasir_format_size (4096).s, ==, "4 KiB");
   g_assert_cmpstr (kvasir_format_size (1755 * 23040).s, ==, "38.6 MiB");
   g_assert_cmpstr (kvasir_format_size (4096 * 23040).s, ==, "90.0 MiB");
-  g_assert_cmpstr (kvasir_format_size (G_GUINT64_CONSTANT (2560) << 20).s, ==, "2\u202f560.0 MiB");
+  g_assert_cmpstr (kvasir_format_size (G_GUINT64_CONSTANT (2560) << 20).s, ==, "2\u2009\u2060560.0 MiB");
   g_assert_cmpstr (kvasir_format_size (G_GUINT64_CONSTANT (16) << 30).s, ==, "16.0 GiB");
 }
 

@@ -168,8 +168,8 @@ test_walk_numbers (void)
   g_assert_cmpuint (n, ==, 4);
   g_assert_cmpstr (tests[0].answer, ==, "no");
   g_assert_cmpstr (tests[1].answer, ==, "holds A, the row is A");
-  g_assert_cmpstr (tests[2].answer, ==, "400 ≤ 1\u202f338");
-  g_assert_cmpstr (tests[3].answer, ==, "1\u202f338 − 400 = 938 ≥ 512");
+  g_assert_cmpstr (tests[2].answer, ==, "400 ≤ 1\u2009\u2060338");
+  g_assert_cmpstr (tests[3].answer, ==, "1\u2009\u2060338 − 400 = 938 ≥ 512");
   for (guint i = 0; i < n; i++)
     g_free (tests[i].answer);
 }

@@ -205,7 +205,7 @@ test_cells_details (Fixture *fixture, gconstpointer data)
   kvasir_view_update (view, &fixture->data, 859, 660, 1);
   kvasir_view_describe (view, &cell, text);
   g_assert_cmpstr (text->str, ==,
-                   "cell 420 · position 420 · sequence A · token \",\" (32\u202f796) · "
+                   "cell 420 · position 420 · sequence A · token \",\" (32\u2009\u2060796) · "
                    "message 3 (assistant) · written at step 195\n"
                    "K 11.25 KiB + V 11.25 KiB over 30 layers · open to the next token · "
                    "pending shift 0\n");
@@ -221,7 +221,7 @@ test_message_cells (Fixture *fixture, gconstpointer data)
   const KvasirThing question = { KVASIR_THING_MESSAGE, .message_id = 2 };
   kvasir_view_update (view, &fixture->data, 859, 660, 1);
   kvasir_view_describe (view, &answer, text);
-  g_assert_nonnull (strstr (text->str, "cells 311–504, 660–869, 1\u202f094–1\u202f323\n634 cells"));
+  g_assert_nonnull (strstr (text->str, "cells 311–504, 660–869, 1\u2009\u2060094–1\u2009\u2060323\n634 cells"));
   /* Two sequences share these cells; they are counted once. */
   kvasir_view_describe (view, &question, shared);
   g_assert_nonnull (strstr (shared->str, "cells 24–310\n287 cells"));
@@ -244,7 +244,7 @@ test_headline (Fixture *fixture, gconstpointer data)
   g_autoptr (GString) text = g_string_new (NULL);
   kvasir_headline_append (&fixture->data, text);
   g_assert_cmpstr (text->str, ==,
-                   "1\u202f755/4\u202f096 cells · 2 holes · 3 sequences · read up to 2\u202f048 · "
+                   "1\u2009\u2060755/4\u2009\u2060096 cells · 2 holes · 3 sequences · read up to 2\u2009\u2060048 · "
                    "38.6 MiB of 90.0 MiB · unified");
 }
 
@@ -358,8 +358,8 @@ test_positions_text (void)
   KvasirVizData data = { cells, NULL, NULL, fake->step };
   kvasir_view_update (view, &data, 859, 660, 1);
   kvasir_view_append_text (view, text);
-  g_assert_nonnull (strstr (text->str, "A · 1\u202f456 positions 0–1\u202f519"));
-  g_assert_nonnull (strstr (text->str, "  hole 1\u202f000–1\u202f063\n"));
+  g_assert_nonnull (strstr (text->str, "A · 1\u2009\u2060456 positions 0–1\u2009\u2060519"));
+  g_assert_nonnull (strstr (text->str, "  hole 1\u2009\u2060000–1\u2009\u2060063\n"));
   g_assert_nonnull (strstr (text->str, "complete · forked from A at 384\n"));
 }
 
@@ -441,7 +441,7 @@ test_empty_cache (void)
       g_autoptr (GString) text = g_string_new (NULL);
       cairo_surface_destroy (draw (view, &data, 800, 600));
       kvasir_view_append_text (view, text);
-      g_assert_nonnull (strstr (text->str, "0/4\u202f096 cells"));
+      g_assert_nonnull (strstr (text->str, "0/4\u2009\u2060096 cells"));
     }
 }
 

@@ -28,7 +28,7 @@ def check(condition, what):
 
 def plain(text):
     """Numbers without their thin gaps."""
-    return re.sub("(?<=\\d)[\u2009\u202f\u00a0](?=\\d)", "", text)
+    return re.sub("(?<=\\d)[\u2009\u202f\u2060\u00a0]+(?=\\d)", "", text)
 
 
 def start(max_tokens=24, args=(), **options):

@@ -152,7 +152,7 @@ test_states (Fixture *fixture, gconstpointer data)
   load (fixture);
   g_assert_cmpstr (gtk_stack_get_visible_child_name (states), ==, "pages");
   wait_idle (fixture);
-  g_assert_nonnull (strstr (get_headline (fixture), "0/2\u202f048 cells"));
+  g_assert_nonnull (strstr (get_headline (fixture), "0/2\u2009\u2060048 cells"));
   kvasir_engine_client_unload (fixture->client);
   while (kvasir_engine_client_get_model (fixture->client) != NULL)
     g_main_context_iteration (NULL, TRUE);
@@ -175,7 +175,7 @@ test_live (Fixture *fixture, gconstpointer data)
   wait_idle (fixture);
   const KvasirSnapshot *snapshot = kvasir_engine_client_get_snapshot (fixture->client);
   guint used = snapshot->cells->caches[0].streams[0].used;
-  g_autofree char *expected = g_strdup_printf ("%u/2\u202f048 cells", used);
+  g_autofree char *expected = g_strdup_printf ("%u/2\u2009\u2060048 cells", used);
   g_assert_cmpuint (used, >, 10);
   g_assert_true (g_str_has_prefix (get_headline (fixture), expected));
   KvasirLogModel *log = kvasir_log_page_get_model (fixture->inspector->log);
@@ -280,13 +280,13 @@ test_pause (Fixture *fixture, gconstpointer data)
   gboolean following;
   load (fixture);
   emit (fixture, chat);
-  g_assert_true (g_str_has_prefix (get_headline (fixture), "1\u202f755/4\u202f096"));
+  g_assert_true (g_str_has_prefix (get_headline (fixture), "1\u2009\u2060755/4\u2009\u2060096"));
   g_object_set (fixture->inspector, "following", FALSE, NULL);
   emit (fixture, forks);
-  g_assert_true (g_str_has_prefix (get_headline (fixture), "1\u202f755/4\u202f096"));
+  g_assert_true (g_str_has_prefix (get_headline (fixture), "1\u2009\u2060755/4\u2009\u2060096"));
   g_object_set (fixture->inspector, "following", TRUE, NULL);
   g_object_set (fixture->inspector, "following", TRUE, NULL);
-  g_assert_true (g_str_has_prefix (get_headline (fixture), "2\u202f388/4\u202f096"));
+  g_assert_true (g_str_has_prefix (get_headline (fixture), "2\u2009\u2060388/4\u2009\u2060096"));
   g_object_get (fixture->inspector, "following", &following, NULL);
   g_assert_true (following);
   g_assert_cmpuint (fixture->n_following, ==, 2);
