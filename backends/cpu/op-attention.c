@@ -240,20 +240,27 @@ get_split_memory (const KvasirOpItem *item, int64_t split)
   return (float *) (void *) item->slot + (size_t) split * get_state_floats (p, n_rows);
 }
 
+static KvasirAttentionPart
+get_split (const KvasirOpItem *item, const KvasirOpRun *run, int64_t split)
+{
+  int64_t n_splits = get_n_splits (run);
+  int64_t n_tiles = (run->step->n_kv + KVASIR_TILE - 1) / KVASIR_TILE;
+
+  return (KvasirAttentionPart){ .head_end = item->node->params.attention.n_kv_heads,
+                                .token_end = get_n_tokens (item->node),
+                                .cell = n_tiles * split / n_splits * KVASIR_TILE,
+                                .cell_end = n_tiles * (split + 1) / n_splits * KVASIR_TILE };
+}
+
 static void
 attend_split (const KvasirOpItem *item, const KvasirOpRun *run, int64_t split)
 {
   const KvasirTensor *node = item->node;
   const KvasirAttentionParams *p = &node->params.attention;
-  int64_t n_splits = get_n_splits (run), n_tokens = get_n_tokens (node);
-  int64_t n_tiles = (run->step->n_kv + KVASIR_TILE - 1) / KVASIR_TILE;
-  KvasirAttentionPart part = { .head_end = p->n_kv_heads,
-                               .token_end = n_tokens,
-                               .cell = n_tiles * split / n_splits * KVASIR_TILE,
-                               .cell_end = n_tiles * (split + 1) / n_splits * KVASIR_TILE };
+  KvasirAttentionPart part = get_split (item, run, split);
   KvasirAttentionScratch scratch = get_scratch (p, run->scratch);
 
-  scratch.state = get_state (get_split_memory (item, split), p->n_heads * n_tokens);
+  scratch.state = get_state (get_split_memory (item, split), p->n_heads * part.token_end);
   attend (node, run, &part, &scratch);
 }
 
@@ -288,6 +295,23 @@ run_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
     attend_split (item, run, piece);
   else
     attend_piece (item, run, piece);
+}
+
+/* The first head's keys of a split's first tile. */
+static void
+fetch_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirTensor *keys = item->node->src[1];
+  size_t n_bytes = keys->nb[1] < KVASIR_FETCH_BYTES / KVASIR_TILE
+                       ? keys->nb[1]
+                       : KVASIR_FETCH_BYTES / KVASIR_TILE;
+
+  if (!is_split (item->node))
+    return;
+  int64_t cell = get_split (item, run, piece).cell;
+  for (int64_t i = 0; i < KVASIR_TILE; i++)
+    for (size_t at = 0; at < n_bytes; at += 64)
+      __builtin_prefetch (kvasir_tensor_get_row (keys, cell + i, 0, 0) + at, 0, 2);
 }
 
 static int64_t
@@ -334,6 +358,7 @@ run_merge (const KvasirOpItem *item, const KvasirOpRun *run, int64_t token)
 static const KvasirOpStage attend_stage = {
   .count = count_attend,
   .run = run_attend,
+  .fetch = fetch_attend,
   .reads_sources = true,
   .writes_dst = true,
   .writes_slot = true,

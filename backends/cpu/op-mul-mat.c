@@ -184,6 +184,21 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
       &product, &part, run->kernels->to_float, run->scratch);
 }
 
+/* The weights of short steps come from memory; behind these the kernel fetches ahead itself. */
+static void
+fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirTensor *w = item->node->src[0];
+  Cut cut = cut_product (item->node, run->n_threads);
+  const uint8_t *row = kvasir_tensor_get_row (w, piece % cut.n_row_pieces * cut.rows, 0, 0);
+  size_t left = (size_t) ((const uint8_t *) w->data + kvasir_tensor_get_span (w) - row);
+  size_t n_bytes = left < KVASIR_FETCH_BYTES ? left : KVASIR_FETCH_BYTES;
+
+  if (item->node->ne[1] <= KVASIR_FEW_TOKENS)
+    for (size_t at = 0; at < n_bytes; at += 64)
+      __builtin_prefetch (row + at, 0, 2);
+}
+
 static const KvasirOpStage quantize_stage = {
   .count = count_quantize,
   .run = run_quantize,
@@ -195,6 +210,7 @@ static const KvasirOpStage quantize_stage = {
 static const KvasirOpStage multiply_stage = {
   .count = count_multiply,
   .run = run_multiply,
+  .fetch = fetch_multiply,
   .reads_sources = true,
   .writes_dst = true,
   .reads_slot = true,

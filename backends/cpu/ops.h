@@ -14,6 +14,8 @@
  * would cost more than doing it. */
 #define KVASIR_PIECE_ELEMENTS 8192
 
+#define KVASIR_FETCH_BYTES 8192
+
 typedef struct
 {
   const KvasirCpuKernels *kernels;
@@ -29,6 +31,9 @@ typedef struct
   /* Pieces with the extents as they are now; 0: nothing to do, 1: better not shared. */
   int64_t (*count) (const KvasirOpItem *item, const KvasirOpRun *run);
   void (*run) (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece);
+  /* Fetches the first bytes that a piece will read and that no earlier item writes, up to
+   * KVASIR_FETCH_BYTES of them, by a thread that waits. NULL: not worth it. */
+  void (*fetch) (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece);
   /* What it does with the node's slot and tensors, for ordering. */
   bool reads_sources;
   bool writes_dst;

@@ -1,0 +1,243 @@
+/* Items to phases, and the phases by the pool. */
+#include "backends/cpu/plan-private.h"
+
+static void
+append (KvasirPlan *plan, int *head, int *tail, int entry)
+{
+  if (*head < 0)
+    *head = entry;
+  else
+    plan->entries[*tail].next = entry;
+  *tail = entry;
+}
+
+static KvasirPlanPhase *
+add_phase (KvasirPlan *plan)
+{
+  KvasirPlanPhase *phase = &plan->phases[plan->n_phases++];
+
+  phase->serial = phase->last_serial = -1;
+  phase->shared = phase->last_shared = -1;
+  phase->n_pieces = 0;
+  return phase;
+}
+
+static void
+add_entry (KvasirPlan *plan, int index, int64_t n_pieces)
+{
+  const KvasirOpItem *item = &plan->items[index];
+  KvasirPlanPhase *last = &plan->phases[plan->n_phases - 1];
+  KvasirPlanPhase *open = plan->n_phases > 1 ? last - 1 : NULL;
+  int entry = plan->n_entries++;
+
+  /* The last phase collects serial items and has no shared ones yet; the one before it still
+   * takes shared items that wait for nothing inside or behind it. */
+  plan->entries[entry] = (KvasirPlanEntry){ index, -1, n_pieces };
+  if (item->same_as >= 0)
+    plan->fence = index;
+  if (n_pieces == 1)
+    {
+      append (plan, &last->serial, &last->last_serial, entry);
+      return;
+    }
+  if (open == NULL || item->after >= open->first_item || plan->fence >= open->first_item)
+    {
+      open = last;
+      open->first_item = index;
+      add_phase (plan);
+    }
+  append (plan, &open->shared, &open->last_shared, entry);
+  open->n_pieces += n_pieces;
+}
+
+static KvasirOpRun
+get_run (const KvasirPlan *plan, int thread)
+{
+  return (KvasirOpRun){ .kernels = plan->setup->kernels,
+                        .step = plan->step,
+                        .n_threads = plan->n_threads,
+                        .scratch = plan->scratch + (size_t) thread * plan->scratch_bytes };
+}
+
+static void
+lay_out (KvasirPlan *plan, size_t first, size_t n)
+{
+  KvasirOpRun run = get_run (plan, 0);
+  int begin = plan->first_item[first], end = plan->first_item[first + n];
+
+  plan->n_phases = 0;
+  plan->n_entries = 0;
+  plan->fence = -1;
+  add_phase (plan);
+  for (int i = begin; i < end; i++)
+    {
+      const KvasirOpItem *item = &plan->items[i];
+      if (item->same_as >= begin)
+        continue;
+      int64_t n_pieces = item->stage->count (item, &run);
+      if (n_pieces > 0)
+        add_entry (plan, i, n_pieces);
+    }
+}
+
+static bool
+is_aborted (KvasirPlan *plan)
+{
+  const int *flag = plan->step->abort_flag;
+
+  if (flag != NULL && __atomic_load_n (flag, __ATOMIC_RELAXED) != 0)
+    atomic_store_explicit (&plan->seen_abort, true, memory_order_relaxed);
+  return atomic_load_explicit (&plan->seen_abort, memory_order_relaxed);
+}
+
+static void
+run_serial (KvasirPlan *plan, const KvasirPlanPhase *phase, int thread)
+{
+  KvasirOpRun run = get_run (plan, thread);
+
+  for (int e = phase->serial; e >= 0; e = plan->entries[e].next)
+    {
+      const KvasirOpItem *item = &plan->items[plan->entries[e].item];
+      item->stage->run (item, &run, 0);
+    }
+}
+
+/* Which item @piece of the phase belongs to; @piece becomes its number in that item. */
+static const KvasirOpItem *
+find_piece (const KvasirPlan *plan, const KvasirPlanPhase *phase, int64_t *piece)
+{
+  int e = phase->shared;
+
+  for (; *piece >= plan->entries[e].n_pieces; e = plan->entries[e].next)
+    *piece -= plan->entries[e].n_pieces;
+  return &plan->items[plan->entries[e].item];
+}
+
+static int64_t
+get_first_piece (const KvasirPlan *plan, const KvasirPlanPhase *phase, int thread)
+{
+  return phase->n_pieces * thread / plan->n_threads;
+}
+
+/* Neighbouring pieces to one thread: what a kernel fetches ahead at the end of a piece is the
+ * beginning of the next. */
+static void
+share_out (KvasirPlan *plan, const KvasirPlanPhase *phase)
+{
+  for (int i = 0; i < plan->n_threads; i++)
+    {
+      atomic_store_explicit (&plan->shares[i].next, get_first_piece (plan, phase, i),
+                             memory_order_relaxed);
+      plan->shares[i].end = get_first_piece (plan, phase, i + 1);
+    }
+}
+
+static void
+run_share (KvasirPlan *plan, const KvasirPlanPhase *phase, KvasirPlanShare *share, int thread)
+{
+  KvasirOpRun run = get_run (plan, thread);
+
+  while (!is_aborted (plan))
+    {
+      int64_t piece = atomic_fetch_add_explicit (&share->next, 1, memory_order_relaxed);
+      if (piece >= share->end)
+        return;
+      const KvasirOpItem *item = find_piece (plan, phase, &piece);
+      item->stage->run (item, &run, piece);
+    }
+}
+
+/* A thread's place in a compute. */
+typedef struct
+{
+  KvasirPlan *plan;
+  int thread;
+  int phase;
+} Place;
+
+/* By the last thread to arrive: all others wait, so the scratch of any thread is free, and what
+ * is decided here about going on holds for all. */
+static void
+enter_phase (void *data)
+{
+  const Place *place = data;
+  KvasirPlan *plan = place->plan;
+  const KvasirPlanPhase *phase = &plan->phases[plan->phase + 1];
+
+  if (is_aborted (plan))
+    {
+      plan->stopped = true;
+      return;
+    }
+  run_serial (plan, phase, place->thread);
+  share_out (plan, phase);
+  plan->phase++;
+}
+
+/* By the others, while they wait: fetches the beginning of what comes next. */
+static void
+fetch_ahead (void *data)
+{
+  const Place *place = data;
+  const KvasirPlan *plan = place->plan;
+  const KvasirPlanPhase *phase = &plan->phases[place->phase + 1];
+  int64_t piece = get_first_piece (plan, phase, place->thread);
+
+  if (piece == phase->n_pieces)
+    return;
+  const KvasirOpItem *item = find_piece (plan, phase, &piece);
+  KvasirOpRun run = get_run (plan, place->thread);
+  if (item->stage->fetch != NULL)
+    item->stage->fetch (item, &run, piece);
+}
+
+static void
+run_phases (void *data, int thread)
+{
+  KvasirPlan *plan = data;
+  Place place = { plan, thread, 0 };
+  int n_shared = plan->n_phases - 1, n_threads = plan->n_threads;
+
+  for (; place.phase < n_shared && !plan->stopped; place.phase++)
+    {
+      for (int i = 0; i < n_threads; i++)
+        run_share (plan, &plan->phases[place.phase], &plan->shares[(thread + i) % n_threads],
+                   thread);
+      kvasir_pool_meet (plan->setup->pool, enter_phase, fetch_ahead, &place);
+    }
+}
+
+static void
+run_paced (KvasirPlan *plan, KvasirPace *pace, int64_t begin)
+{
+  KvasirPool *pool = plan->setup->pool;
+  int64_t waited = kvasir_pool_get_wait_ns (pool);
+
+  kvasir_pool_run (pool, plan->n_threads, run_phases, plan);
+  int64_t end = kvasir_pool_get_now_ns ();
+  kvasir_pace_end (pace, plan->n_threads, end - begin, kvasir_pool_get_wait_ns (pool) - waited,
+                   end);
+}
+
+KvasirStatus
+kvasir_cpu_plan_compute (KvasirPlan *plan, size_t first, size_t n, const KvasirStep *step)
+{
+  KvasirCpuSetup *setup = plan->setup;
+  bool is_long = step->n_tokens > 1;
+  KvasirPace *pace = is_long ? &setup->prefill_pace : &setup->decode_pace;
+  int64_t now = kvasir_pool_get_now_ns ();
+
+  plan->step = step;
+  plan->n_threads = kvasir_pace_begin (pace, is_long ? setup->n_prefill : setup->n_decode, now);
+  plan->phase = 0;
+  plan->stopped = false;
+  atomic_store_explicit (&plan->seen_abort, false, memory_order_relaxed);
+  lay_out (plan, first, n);
+  if (is_aborted (plan))
+    return KVASIR_STATUS_ABORTED;
+  run_serial (plan, &plan->phases[0], 0);
+  share_out (plan, &plan->phases[0]);
+  if (plan->n_phases > 1)
+    run_paced (plan, pace, now);
+  return plan->stopped ? KVASIR_STATUS_ABORTED : KVASIR_STATUS_OK;
+}
