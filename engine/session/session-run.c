@@ -177,6 +177,9 @@ decode (KvasirSession *self, const gint32 *tokens, guint n, gboolean logits, GEr
       run->pos += (gint32) n;
       run->logits_index = n - 1;
     }
+  else
+    /* What was taken back has left no batch to ask the memory about. */
+    kvasir_mask_tap_invalidate (self->mask_tap);
   return code;
 }
 

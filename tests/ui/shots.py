@@ -93,6 +93,10 @@ def chat(camera):
     app.wait_answer(30)
     camera.shoot("demo-end", 1600, 1000, "light")
     report(app)
+    for page in ("Positions", "Mask", "Memory", "Log"):
+        app.click(page)
+        camera.shoot("page-" + page.lower(), 1600, 1000, "light")
+    app.click("Cells")
     app.close()
 
 

@@ -17,6 +17,8 @@ emit_cb (gpointer user_data, const KvasirEvent *event, const gint32 *data, guint
 {
   Rig *self = user_data;
   g_array_append_val (self->events, *event);
+  if (event->type == KVASIR_EVENT_STEP_BEGIN && event->step == self->stop_in_step)
+    self->abort_flag = 1;
 }
 
 static void

@@ -13,6 +13,7 @@ typedef struct
   gint abort_flag;
   gint stop_after_ubatches; /* sets the abort flag, 0: never */
   gint n_ubatches;
+  guint32 stop_in_step; /* sets the abort flag once this step has begun, 0: never */
 } Rig;
 
 typedef struct

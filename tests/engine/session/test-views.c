@@ -241,6 +241,21 @@ test_mask_shown_late (void)
 }
 
 static void
+test_mask_after_stop (void)
+{
+  g_test_summary ("A batch that was taken back leaves no mask that could be caught up with");
+  g_autoptr (Rig) rig = rig_new (&normal);
+  KvasirMaskTap *tap = kvasir_session_get_mask_tap (rig->session);
+  const KvasirSnapshot *shot;
+  rig->stop_in_step = 5;
+  g_autoptr (Answer) a = rig_run (rig, new_request (11, FALSE), 0);
+  kvasir_mask_tap_set_shown (tap, TRUE);
+  shot = snap (rig, KVASIR_VIEW_MASK);
+  g_assert_null (shot->mask);
+  kvasir_snapshot_unref (shot);
+}
+
+static void
 test_memory (void)
 {
   g_autoptr (Rig) rig = rig_new (&normal);
@@ -269,6 +284,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/views/sequences-and-messages", test_seqs);
   g_test_add_func ("/engine/session/views/mask-is-the-rule", test_mask);
   g_test_add_func ("/engine/session/views/mask-shown-late", test_mask_shown_late);
+  g_test_add_func ("/engine/session/views/mask-after-stop", test_mask_after_stop);
   g_test_add_func ("/engine/session/views/memory-sums", test_memory);
   return g_test_run ();
 }
