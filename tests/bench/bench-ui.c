@@ -11,10 +11,9 @@
 
 #include "backends/cpu/cpu.h"
 #include "engine/session/mailbox.h"
-#include "engine/session/snapshot-build.h"
 #include "kvasir-resources.h"
 #include "tests/bench/gaps.h"
-#include "tests/viz/fake.h"
+#include "tests/viz/fake-snapshot.h"
 #include "ui/history/history.h"
 #include "ui/inspector/inspector.h"
 #include "ui/transcript/transcript.h"
@@ -55,27 +54,6 @@ get_token (guint i)
   if (at == 120)
     return "\n\n```c\nint main (void)\n{\n  return 0;\n}\n```\n\n";
   return at % 60 == 59 ? ".\n\n" : words[i % G_N_ELEMENTS (words)];
-}
-
-static const KvasirSnapshot *
-make_snapshot (guint index)
-{
-  g_autoptr (Fake) fake = fake_new_chat ();
-  KvasirSnapshotOwned *owned = g_new0 (KvasirSnapshotOwned, 1);
-  guint n_more = index * 2;
-
-  for (guint i = 0; i < n_more; i++)
-    fake_put (fake, 1908 + i, 1, 1339 + (gint32) i, 1, 641 + i);
-  fake->head = 1908 + n_more;
-  owned->n_refs = 1;
-  owned->shot.sequence = index + 1;
-  owned->shot.model_id = 1;
-  owned->shot.step = fake->step;
-  owned->shot.views = KVASIR_VIEW_CELLS | KVASIR_VIEW_MASK | KVASIR_VIEW_MEMORY;
-  owned->shot.cells = fake_make_cells (fake);
-  owned->shot.mask = fake_make_mask (fake, index % 2 == 0 ? 1 : 16, index % 2 == 0 ? 1 : 3);
-  owned->shot.memory = fake_make_memory ((1755 + n_more) * 23040);
-  return &owned->shot;
 }
 
 static gboolean
@@ -229,7 +207,7 @@ set_up (Bench *b)
   b->client = kvasir_engine_client_new (b->device);
   b->mailbox = kvasir_mailbox_new (EVENT_BYTES, wakeup_cb, NULL);
   for (guint i = 0; i < N_SNAPSHOTS; i++)
-    b->snapshots[i] = make_snapshot (i);
+    b->snapshots[i] = fake_make_snapshot (i);
   b->store = kvasir_store_new (path);
   b->history = kvasir_history_new (b->store);
   while (!kvasir_history_get_loaded (b->history))
