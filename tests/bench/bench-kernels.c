@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "model.h"
 #include "roof.h"
 
 #define DECODE_BYTES ((size_t) 64 << 20)
+#define HUGE_PAGE ((size_t) 2 << 20)
 #define LEG_SECONDS 0.03
 
 static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_Q8_0,
@@ -108,10 +110,12 @@ int
 main (int argc, char **argv)
 {
   static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_AVX512_VNNI };
-  uint8_t *memory = malloc (DECODE_BYTES);
+  uint8_t *memory = aligned_alloc (HUGE_PAGE, DECODE_BYTES);
 
   if (memory == NULL)
     return 1;
+  /* As the device's buffers are; small pages cost a third of the bandwidth. */
+  madvise (memory, DECODE_BYTES, MADV_HUGEPAGE);
   memset (memory, 1, DECODE_BYTES);
   for (size_t i = 0; i < 2; i++)
     for (int n_threads = 1; n_threads <= 2; n_threads++)
