@@ -1,6 +1,10 @@
 /* kvasir-cli bench: how fast a model reads and writes here. */
 #include "app/cli/cli.h"
 
+/* Before anything is measured: caches and threads wake up. */
+#define WARM_PREFILL 16
+#define WARM_DECODE 4
+
 typedef struct
 {
   gint n_prefill;
@@ -62,7 +66,7 @@ open_context (KvasirDevice *device, const char *name, const BenchArgs *args, GEr
   if (model == NULL)
     return NULL;
   kvasir_context_params_init (&params);
-  params.n_ctx = (guint) (args->n_prefill + args->n_decode);
+  params.n_ctx = (guint) MAX (args->n_prefill, WARM_PREFILL) + (guint) args->n_decode + WARM_DECODE;
   params.n_batch = params.n_ctx;
   params.n_seq_max = 1;
   return kvasir_context_new (model, &params, error);
@@ -82,7 +86,7 @@ bench (const KvasirDeviceArgs *device_args, const char *name, const BenchArgs *a
   g_autoptr (GError) error = NULL;
   g_autoptr (KvasirDevice) device = kvasir_cli_open_device (device_args, &error);
   g_autoptr (KvasirContext) context = NULL;
-  const BenchArgs warm_up = { 16, 4 };
+  const BenchArgs warm_up = { WARM_PREFILL, WARM_DECODE };
   BenchResult result = { 0, 0 };
 
   if (device == NULL)

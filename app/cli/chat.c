@@ -1,7 +1,9 @@
 /* kvasir-cli chat: a conversation in the terminal, on the same worker as the app. */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include "engine/session/worker.h"
 
 #define CHAT_ID 1
+#define MAX_TEMPERATURE 10
 
 typedef struct
 {
@@ -210,41 +213,44 @@ answer (Chat *chat)
   return TRUE;
 }
 
-/* Reads a line without its end. FALSE at the end of the input. */
-static gboolean
-read_line (Chat *chat, GString *line)
+/* Reads a line without its end; bytes that no text holds, NUL among them, are replaced. NULL at the
+ * end of the input. Returns: (transfer full) */
+static char *
+read_line (Chat *chat)
 {
-  char buffer[4096];
+  char *bytes = NULL, *text;
+  size_t room = 0;
 
-  g_string_truncate (line, 0);
   if (chat->is_terminal)
     g_printerr ("> ");
-  while (fgets (buffer, sizeof buffer, stdin) != NULL)
-    {
-      g_string_append (line, buffer);
-      if (line->str[line->len - 1] == '\n')
-        {
-          g_string_truncate (line, line->len - 1);
-          return TRUE;
-        }
-    }
-  return line->len > 0;
+  ssize_t len = getline (&bytes, &room, stdin);
+  if (len > 0 && bytes[len - 1] == '\n')
+    len--;
+  text = len >= 0 ? g_utf8_make_valid (bytes, len) : NULL;
+  free (bytes);
+  return text;
 }
 
 static int
 talk (Chat *chat)
 {
-  g_autoptr (GString) line = g_string_new (NULL);
   int status = KVASIR_EXIT_OK;
+  char *text;
 
-  while (read_line (chat, line))
+  while ((text = read_line (chat)) != NULL)
     {
-      g_autofree char *text = g_utf8_make_valid (line->str, (gssize) line->len);
-      if (*text == '\0')
-        continue;
-      add_message (chat, KVASIR_ROLE_USER, text);
-      if (!answer (chat))
-        status = KVASIR_EXIT_MODEL;
+      if (*text != '\0')
+        {
+          add_message (chat, KVASIR_ROLE_USER, text);
+          if (!answer (chat))
+            status = KVASIR_EXIT_MODEL;
+        }
+      g_free (text);
+    }
+  if (ferror (stdin))
+    {
+      g_printerr ("kvasir-cli: standard input: %s\n", g_strerror (errno));
+      status = KVASIR_EXIT_MODEL;
     }
   return status;
 }
@@ -352,6 +358,13 @@ kvasir_cli_chat (int argc, char **argv)
   system = args.system;
   if (!ok)
     return status;
+  /* The default, -1, stands for the sampler's own. No number compares with a nan. */
+  if (!(args.temperature == -1 || (args.temperature >= 0 && args.temperature <= MAX_TEMPERATURE)))
+    {
+      g_printerr ("kvasir-cli: --temperature: 0 to %d expected, %g found\n", MAX_TEMPERATURE,
+                  args.temperature);
+      return KVASIR_EXIT_USAGE;
+    }
   if (args.n_ctx < 0)
     {
       g_printerr ("kvasir-cli: --ctx: a number from 0 expected, %d found\n", args.n_ctx);

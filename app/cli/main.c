@@ -1,4 +1,6 @@
+#include <errno.h>
 #include <locale.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "app/cli/cli.h"
@@ -27,6 +29,16 @@ print_help (void)
   g_print ("\nkvasir-cli COMMAND --help shows the options of a command.\n");
 }
 
+/* A full disk must not pass for success. */
+static int
+end (int status)
+{
+  if (fflush (stdout) == 0 && !ferror (stdout))
+    return status;
+  g_printerr ("kvasir-cli: standard output: cannot be written: %s\n", g_strerror (errno));
+  return status != KVASIR_EXIT_OK ? status : KVASIR_EXIT_MODEL;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -39,14 +51,14 @@ main (int argc, char **argv)
   if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0)
     {
       print_help ();
-      return KVASIR_EXIT_OK;
+      return end (KVASIR_EXIT_OK);
     }
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (strcmp (argv[1], commands[i].name) == 0)
       {
         g_autofree char *name = g_strdup_printf ("kvasir-cli %s", commands[i].name);
         g_set_prgname (name);
-        return commands[i].run (argc - 1, argv + 1);
+        return end (commands[i].run (argc - 1, argv + 1));
       }
   g_printerr ("kvasir-cli: \"%s\" is no command; see kvasir-cli --help\n", argv[1]);
   return KVASIR_EXIT_USAGE;

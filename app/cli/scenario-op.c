@@ -323,6 +323,7 @@ read_member (const Reader *reader, const Member *member, const json_t *value)
       if (!json_is_string (value))
         return wrong (reader, "a text", value);
       op->text = json_string_value (value);
+      op->text_len = json_string_length (value);
       return TRUE;
     case MEMBER_TOKENS:
       return read_ints (reader, value, op->tokens);

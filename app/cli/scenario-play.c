@@ -198,8 +198,8 @@ play_tokenize (KvasirPlayer *self, const KvasirScenarioOp *op, char **message)
   g_autoptr (GError) error = NULL;
   json_t *ret;
 
-  if (!kvasir_vocab_tokenize (kvasir_model_get_vocab (self->model), op->text, -1, op->add_special,
-                              op->parse_special, ids, &error))
+  if (!kvasir_vocab_tokenize (kvasir_model_get_vocab (self->model), op->text, (gssize) op->text_len,
+                              op->add_special, op->parse_special, ids, &error))
     {
       *message = g_strdup (error->message);
       return json_string ("unsupported");
@@ -227,7 +227,7 @@ get_template (KvasirPlayer *self, const KvasirScenarioOp *op, KvasirTemplate **o
 {
   if (op->text == NULL)
     return kvasir_model_get_template (self->model, error);
-  *own = kvasir_template_new (op->text, -1, error);
+  *own = kvasir_template_new (op->text, (gssize) op->text_len, error);
   return *own;
 }
 

@@ -56,6 +56,7 @@ typedef struct
   gint32 p0, p1, delta, d, n;
   gboolean data, partial, add_special, parse_special, special, add_generation_prompt;
   const char *text;       /* also the name of save and load, and the template (nullable) */
+  gsize text_len;         /* a text to be read may hold NUL */
   const json_t *messages; /* (unowned) */
   const json_t *vars;     /* (unowned) (nullable) */
 } KvasirScenarioOp;
