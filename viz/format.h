@@ -10,7 +10,8 @@
 
 G_BEGIN_DECLS
 
-#define KVASIR_THIN_SPACE "\342\200\211\342\201\240" /* U+2009, and U+2060 so that no line breaks there */
+#define KVASIR_THIN_SPACE                                                                          \
+  "\342\200\211\342\201\240" /* U+2009, and U+2060 so that no line breaks there */
 
 typedef struct
 {

@@ -30,7 +30,8 @@ test_placement (void)
          "search from 600 for 30 cells: 635–659, 966–970 · 371 tested, restarted at 0");
   check (&(KvasirEvent){ KVASIR_EVENT_SEARCH_FAILED, .cell = 1900, .n = 530, .a = 412, .b = 201 },
          NULL, 0,
-         "no room: search from 1\u2009\u2060900 needs 530 cells, 412 are free, the longest run is 201");
+         "no room: search from 1\u2009\u2060900 needs 530 cells, 412 are free, the longest run is "
+         "201");
   check (&(KvasirEvent){ KVASIR_EVENT_HEAD, .cell = 971, .a = 600 }, NULL, 0, "head 600 → 971");
   check (&(KvasirEvent){ KVASIR_EVENT_HORIZON, .a = 2048, .b = 1792 }, NULL, 0,
          "read up to 1\u2009\u2060792 → 2\u2009\u2060048");

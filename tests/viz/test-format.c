@@ -14,7 +14,8 @@ test_count (void)
   g_assert_cmpstr (kvasir_format_count (1000000).s, ==, "1\u2009\u2060000\u2009\u2060000");
   g_assert_cmpstr (kvasir_format_count (-3000).s, ==, "\u22123\u2009\u2060000");
   g_assert_cmpstr (kvasir_format_count (G_MININT64).s, ==,
-                   "\u22129\u2009\u2060223\u2009\u2060372\u2009\u2060036\u2009\u2060854\u2009\u2060775\u2009\u2060808");
+                   "\u22129\u2009\u2060223\u2009\u2060372\u2009\u2060036\u2009\u2060854\u2009\u2060"
+                   "775\u2009\u2060808");
 }
 
 static void
@@ -33,7 +34,8 @@ test_size (void)
   g_assert_cmpstr (kvasir_format_size (4096).s, ==, "4 KiB");
   g_assert_cmpstr (kvasir_format_size (1755 * 23040).s, ==, "38.6 MiB");
   g_assert_cmpstr (kvasir_format_size (4096 * 23040).s, ==, "90.0 MiB");
-  g_assert_cmpstr (kvasir_format_size (G_GUINT64_CONSTANT (2560) << 20).s, ==, "2\u2009\u2060560.0 MiB");
+  g_assert_cmpstr (kvasir_format_size (G_GUINT64_CONSTANT (2560) << 20).s, ==,
+                   "2\u2009\u2060560.0 MiB");
   g_assert_cmpstr (kvasir_format_size (G_GUINT64_CONSTANT (16) << 30).s, ==, "16.0 GiB");
 }
 

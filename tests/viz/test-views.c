@@ -221,7 +221,8 @@ test_message_cells (Fixture *fixture, gconstpointer data)
   const KvasirThing question = { KVASIR_THING_MESSAGE, .message_id = 2 };
   kvasir_view_update (view, &fixture->data, 859, 660, 1);
   kvasir_view_describe (view, &answer, text);
-  g_assert_nonnull (strstr (text->str, "cells 311–504, 660–869, 1\u2009\u2060094–1\u2009\u2060323\n634 cells"));
+  g_assert_nonnull (
+      strstr (text->str, "cells 311–504, 660–869, 1\u2009\u2060094–1\u2009\u2060323\n634 cells"));
   /* Two sequences share these cells; they are counted once. */
   kvasir_view_describe (view, &question, shared);
   g_assert_nonnull (strstr (shared->str, "cells 24–310\n287 cells"));
@@ -244,7 +245,8 @@ test_headline (Fixture *fixture, gconstpointer data)
   g_autoptr (GString) text = g_string_new (NULL);
   kvasir_headline_append (&fixture->data, text);
   g_assert_cmpstr (text->str, ==,
-                   "1\u2009\u2060755/4\u2009\u2060096 cells · 2 holes · 3 sequences · read up to 2\u2009\u2060048 · "
+                   "1\u2009\u2060755/4\u2009\u2060096 cells · 2 holes · 3 sequences · read up to "
+                   "2\u2009\u2060048 · "
                    "38.6 MiB of 90.0 MiB · unified");
 }
 
