@@ -2,6 +2,7 @@
 #include <glib/gstdio.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "tests/app/cli-runner.h"
 #include "tests/app/trace-compare.h"
@@ -330,6 +331,65 @@ test_chat_without_model (void)
   g_assert_nonnull (strstr (result.err, "/nowhere/x.gguf"));
 }
 
+/* Runs @script with the program as $0 and a model as $1; gives its exit status. */
+static int
+run_shell (const char *script, char **out, char **err)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_autoptr (GError) error = NULL;
+  const char *argv[] = { "sh", "-c", script, g_getenv ("KVASIR_CLI"), model, NULL };
+  int status = 0;
+
+  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, out, err, &status,
+                &error);
+  g_assert_no_error (error);
+  g_assert_true (WIFEXITED (status));
+  return WEXITSTATUS (status);
+}
+
+static void
+test_full_disk (void)
+{
+  static const char *const scripts[] = { "\"$0\" info \"$1\" > /dev/full",
+                                         "\"$0\" plan \"$1\" > /dev/full",
+                                         "\"$0\" --help > /dev/full" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (scripts); i++)
+    {
+      g_autofree char *err = NULL;
+      g_assert_cmpint (run_shell (scripts[i], NULL, &err), ==, 3);
+      g_assert_nonnull (strstr (err, "standard output: cannot be written"));
+    }
+}
+
+static void
+test_chat_input (void)
+{
+  g_autofree char *err = NULL, *out = NULL;
+
+  g_assert_cmpint (run_shell ("\"$0\" chat --ctx 256 \"$1\" < /tmp", NULL, &err), ==, 3);
+  g_assert_nonnull (strstr (err, "standard input: "));
+  /* A line that begins with NUL is a message like any other, and gets an answer. */
+  run_shell ("printf '\\0\\n' | \"$0\" chat --ctx 256 \"$1\"", &out, NULL);
+  g_assert_cmpstr (out, !=, "");
+}
+
+static void
+test_numbers (void)
+{
+  static const char *const wrong[] = { "nan", "inf", "1e39", "-0.5", "11" };
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_auto (CliResult) brief = cli_run ("bench", "--prefill=1", "--decode=1", model, NULL);
+
+  g_assert_cmpint (brief.status, ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_auto (CliResult) result = cli_run ("chat", "--temperature", wrong[i], model, NULL);
+      g_assert_cmpint (result.status, ==, 2);
+      g_assert_nonnull (strstr (result.err, "--temperature: 0 to 10 expected"));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -352,5 +412,8 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/plan", test_plan);
   g_test_add_func ("/app/cli/chat", test_chat);
   g_test_add_func ("/app/cli/chat-without-model", test_chat_without_model);
+  g_test_add_func ("/app/cli/full-disk-is-no-success", test_full_disk);
+  g_test_add_func ("/app/cli/chat-input", test_chat_input);
+  g_test_add_func ("/app/cli/numbers-out-of-range", test_numbers);
   return g_test_run ();
 }
