@@ -103,7 +103,7 @@ make_view_page (KvasirInspector *self, guint index, KvasirView *view, const char
   static const char *const reasons[] = {
     N_ ("There are no cells yet."),
     N_ ("There are no cells yet."),
-    N_ ("Nothing was read yet. The mask appears with the first token."),
+    N_ ("There is no mask of the last step. It appears with the next token."),
     N_ ("Nothing is allocated yet."),
   };
   GtkWidget *overlay = gtk_overlay_new ();
