@@ -62,6 +62,23 @@ static const char *const op_names[KVASIR_N_OPS] = {
   [KVASIR_OP_ATTENTION] = "attention",
   [KVASIR_OP_ROPE_SHIFT] = "rope_shift",
   [KVASIR_OP_CPY] = "cpy",
+  [KVASIR_OP_NORM] = "norm",
+  [KVASIR_OP_L2_NORM] = "l2_norm",
+  [KVASIR_OP_MATCH_NORM] = "match_norm",
+  [KVASIR_OP_SOFTMAX] = "softmax",
+  [KVASIR_OP_SHARES] = "shares",
+  [KVASIR_OP_CLAMP] = "clamp",
+  [KVASIR_OP_CONCAT] = "concat",
+  [KVASIR_OP_HADAMARD] = "hadamard",
+  [KVASIR_OP_GAUSS_RELU] = "gauss_relu",
+  [KVASIR_OP_TOP_K] = "top_k",
+  [KVASIR_OP_GATHER] = "gather",
+  [KVASIR_OP_MUL_MAT_ID] = "mul_mat_id",
+  [KVASIR_OP_WEIGHTED_SUM] = "weighted_sum",
+  [KVASIR_OP_CONV] = "conv",
+  [KVASIR_OP_SSM_SCAN] = "ssm_scan",
+  [KVASIR_OP_WKV7] = "wkv7",
+  [KVASIR_OP_DELTA] = "delta",
 };
 
 static const TypeInfo *

@@ -32,11 +32,13 @@
 KVASIR_BEGIN_DECLS
 
 /* Raised whenever a struct or vtable below changes; a loaded module with another one is refused. */
-#define KVASIR_BACKEND_ABI 1
+#define KVASIR_BACKEND_ABI 2
 
 #define KVASIR_MAX_DIMS 4
-#define KVASIR_MAX_SRC 6
-#define KVASIR_MAX_PARAMS 16
+#define KVASIR_MAX_SRC 10
+#define KVASIR_MAX_PARAMS 24
+/* Caches that the attention of one model reads: full and sliding layers. */
+#define KVASIR_MAX_CACHES 2
 #define KVASIR_MAX_NAME 64
 
 /* Tensor element types; the values are those of the GGUF file format. */
@@ -109,24 +111,83 @@ typedef enum
   KVASIR_OP_VIEW,     /* same bytes as s0 at view_offset, other ne/nb; computes nothing */
   KVASIR_OP_GET_ROWS, /* dst[ne0, n] = dequantised rows of s0[ne0, rows] named by s1 I32 [n] */
   KVASIR_OP_RMS_NORM, /* dst = s0 / sqrt (mean over ne0 of s0^2 + eps), times s1 [ne0] if given */
-  KVASIR_OP_MUL_MAT, /* dst[rows, n] = s0[k, rows] (any type) . s1[k, n], plus s2 [rows] if given */
-  KVASIR_OP_ADD,     /* dst = s0 + s1; s1 is repeated along extents where it has 1 */
-  KVASIR_OP_MUL,     /* dst = s0 * s1; as ADD */
-  KVASIR_OP_SCALE,   /* dst = s0 * scale + bias */
-  KVASIR_OP_UNARY,   /* dst = f (s0) */
-  KVASIR_OP_GLU,     /* dst = f (s0) * s1; s0 gate, s1 up */
-  KVASIR_OP_ROPE,    /* dst = s0 [d, heads, n] turned by position s1 I32 [n]; s2 optional [n_rot/2]
-                        frequency factors */
-  KVASIR_OP_SET_ROWS,  /* row i of s0 [ne0, n] goes, converted, to row s1[i] (I64 [n]) of s2; dst is
-                          a view of s2. s2 is of any cache type */
-  KVASIR_OP_ATTENTION, /* s0 q [dk, heads, n], s1 K cache [dk * kv_heads, cells], s2 V cache
-                          [dv * kv_heads, cells], s3 mask, s4 sinks [heads] or NULL;
-                          dst [dv * heads, n]. Only cells below the step's n_kv are read */
+  KVASIR_OP_MUL_MAT,  /* dst[rows, n] = s0[k, rows] (any type) . s1[k, n], plus s2 [rows] if given.
+                         With s0 [k, rows, h] and s1 [k, h, n] each head has a matrix of its own:
+                         dst [rows, h, n]; no s2 then */
+  KVASIR_OP_ADD,      /* dst = s0 + s1; s1 is repeated along extents where it has 1 */
+  KVASIR_OP_MUL,      /* dst = s0 * s1; as ADD */
+  KVASIR_OP_SCALE,    /* dst = s0 * scale + bias */
+  KVASIR_OP_UNARY,    /* dst = f (s0) */
+  KVASIR_OP_GLU,      /* dst = f (s0) * s1; s0 gate, s1 up */
+  KVASIR_OP_ROPE,     /* dst = s0 [d, heads, n] turned by position s1 I32 [n]; s2 optional [n_rot/2]
+                         frequency factors */
+  KVASIR_OP_SET_ROWS, /* row i of s0 [ne0, n] goes, converted, to row s1[i] (I64 [n]) of s2; dst is
+                         a view of s2. s2 is of any cache type, [ne0, cells, streams], and its rows
+                         are counted through all streams. With params.set_rows.transposed s2 is
+                         [cells, ne0, streams] of a plain type and value j of row i goes to column
+                         s1[i] % cells of row j in stream s1[i] / cells */
+  KVASIR_OP_ATTENTION,  /* s0 q [dk, heads, n], s1 K cache [dk * kv_heads, cells, streams], s2 V
+                           cache [dv * kv_heads, cells, streams], or, with v_transposed,
+                           [cells, dv * kv_heads, streams]; s3 mask, s4 sinks [heads] or NULL, s5
+                           distances for ALiBi or NULL; dst [dv * heads, n]. s2 may be a view of s1's
+                           first elements. Only cells below the step's n_kv[cache] are read. The
+                           step's tokens are split evenly, in order, over the streams first_stream
+                           ... first_stream + n_streams - 1 and read their own stream's cells */
   KVASIR_OP_ROPE_SHIFT, /* in place on s0, a K cache [d * kv_heads, cells] of any cache type: row c
                            is turned by s1[c] positions (I32 [cells]); rows with 0 are not touched;
                            s2 optional frequency factors; dst is a view of s0. Magnitudes
-                           (attn_factor) are not applied: the keys have them already */
+                           (attn_factor) are not applied: the keys have them already. All streams
+                           lie one behind the other, so cells counts through them */
   KVASIR_OP_CPY,        /* dst = s0 converted to dst's type, same shape */
+
+  /* Rows (vectors along extent 0). */
+  KVASIR_OP_NORM,       /* dst = (s0 - mean) / sqrt (variance + eps), times s1 [ne0], plus s2 [ne0],
+                           each if given */
+  KVASIR_OP_L2_NORM,    /* dst = s0 / sqrt (sum of s0^2 + eps) */
+  KVASIR_OP_MATCH_NORM, /* dst = s0 * sqrt (max (sum of s1^2, eps) / max (sum of s0^2, eps)): s0
+                           with the length of s1, same shapes */
+  KVASIR_OP_SOFTMAX,    /* dst = exp (s0) / sum of exp (s0) */
+  KVASIR_OP_SHARES,     /* dst = s0 / max (sum of s0, eps) */
+  KVASIR_OP_CLAMP,      /* dst = min (max (s0, lo), hi) */
+  KVASIR_OP_CONCAT,   /* s1 behind s0 along extent params.concat.dim; other extents are the same */
+  KVASIR_OP_HADAMARD, /* each block of params.hadamard.n elements times the Walsh-Hadamard matrix in
+                         natural order over sqrt (n); n is a power of two that divides ne0 */
+  KVASIR_OP_GAUSS_RELU, /* dst = max (0, s0 - (mean + z * deviation)) over ne0; the deviation is
+                           that of a sample, sqrt (sum of squares / (ne0 - 1)) */
+
+  /* Mixtures of experts. u = experts used by a token. */
+  KVASIR_OP_TOP_K,      /* dst I32 [u, n] = indices of the u largest of s0 [experts, n], falling;
+                           equal ones by index. With n_groups > 1 first the n_groups_used groups
+                           whose two best sum up highest are kept */
+  KVASIR_OP_GATHER,     /* dst [u, n]: dst[j, t] = s0[s1[j, t], t]; s0 [m, n], s1 I32 [u, n] */
+  KVASIR_OP_MUL_MAT_ID, /* dst [rows, u, n] = matrix s2[j, t] of s0 [k, rows, experts] (any type) .
+                           s1 [k, u, n] or [k, 1, n], plus row s2[j, t] of s3 [rows, experts] if
+                           given; s2 I32 [u, n] */
+  KVASIR_OP_WEIGHTED_SUM, /* dst [ne0, n] = sum over j of s1[j, n] * s0[ne0, j, n] */
+
+  /* Recurrent layers. A state lies in a row of a state tensor [width, rows] F32 at element
+   * params.state.offset. The step's tokens are n_seqs sequences of n_tokens / n_seqs each, in
+   * order. "rows" is I32 [2 + n_keep, max seqs]: of sequence s, element 0 is the row that its state
+   * is read from, -1 for zeros; element 1 + j is the row that the state after its last token but j
+   * is written to, -1 for none (j = 0 ... n_keep). A row that is written is never one that is read.
+   */
+  KVASIR_OP_CONV,     /* causal convolution per channel: dst [D, n], dst[d, t] = s4[d] + sum over
+                         i < c of s1[i, d] * x[t - c + 1 + i, d] with x = s0 [D, n]; before the first
+                         token stand the state's columns. s1 [c, D]; NULL: dst is the previous token
+                         (c = 2, weights 1, 0). s2 state, layout [c - 1, D] (time fastest); s3 rows;
+                         s4 bias or NULL */
+  KVASIR_OP_SSM_SCAN, /* s0 x [p, H, n], s1 dt [H, n] (softplus is applied here), s2 A, s3 B [N, G,
+                         n], s4 C [N, G, n], s5 D [H], s6 state, layout [N, p, H] (N fastest); s7
+                         rows. dst [p, H, n]: S = S exp (dt A) + dt x B, y = sum over N of C S + D
+                         x. A is [N, H] with p = 1 (Mamba 1) or [1, H] (Mamba 2); head h uses group
+                         h / (H / G) */
+  KVASIR_OP_WKV7,     /* s0 r, s1 w, s2 k, s3 v, s4 kappa, s5 a, all [d, H, n]; s6 state, layout
+                         [d (key, fastest), d (value), H]; s7 rows. dst [d, H, n]: formats.md 5.3,
+                         rwkv7; w is the decay itself */
+  KVASIR_OP_DELTA,    /* gated delta rule: s0 q, s1 k [dk, Hk, n], s2 v [dv, Hv, n], s3 log decay
+                         [Hv, n], s4 beta [Hv, n], s5 state, layout [dk (fastest), dv, Hv]; s6 rows.
+                         dst [dv, Hv, n] = S q / sqrt (dk). Value head j uses key head j % Hk, or
+                         j / (Hv / Hk) with params.state.by_group */
   KVASIR_N_OPS
 } KvasirOp;
 
@@ -138,7 +199,12 @@ typedef enum
   KVASIR_UNARY_GELU, /* the tanh form */
   KVASIR_UNARY_RELU,
   KVASIR_UNARY_SIGMOID,
-  KVASIR_UNARY_TANH
+  KVASIR_UNARY_TANH,
+  KVASIR_UNARY_GELU_ERF,
+  KVASIR_UNARY_RELU_SQR,
+  KVASIR_UNARY_SOFTPLUS,
+  KVASIR_UNARY_EXP,
+  KVASIR_GLU_OAI /* GLU only: g = min (s0, 7), u = clamp (s1, -7, 7): g sigmoid (1.702 g) (u + 1) */
 } KvasirUnary;
 
 /* Rotary position embedding, formats.md 5.1. Pair i of n_rot / 2 has
@@ -158,6 +224,12 @@ typedef struct
   int32_t head_dim;     /* ROPE_SHIFT only: elements of a head in the cache; 0: n_rot */
   int32_t shift_scales; /* ROPE_SHIFT only. 0: keys keep their length. 1: every row, turned or not,
                            is multiplied by the magnitude that ROPE applies */
+  int32_t offset;       /* elements of a head before those that are turned; they pass unchanged */
+  int32_t hadamard;     /* ROPE_SHIFT only: the rows are stored under HADAMARD blocks of so many
+                           elements; 0: plain */
+  int32_t sections[4];  /* M-RoPE: pairs per plane (t, h, w, e); all 0: one position per token.
+                           Positions are then I32 [4 n], plane after plane */
+  int32_t interleaved;  /* M-RoPE: planes take turns (IMROPE) instead of following each other */
 } KvasirRopeParams;
 
 typedef struct
@@ -169,14 +241,16 @@ typedef struct
   float scale;
   float softcap;  /* 0: none; else softcap * tanh (score / softcap), before the mask */
   float max_bias; /* 0: no ALiBi */
+  int32_t cache;  /* which n_kv of the step */
+  int32_t v_transposed;
 } KvasirAttentionParams;
 
 /* The attention mask is bits, never floats: tensor I64 [n_cells / 64, n_tokens]; bit c % 64 of word
- * c / 64 of row t is 1 where token t may read cell c. A word of 0 closes 64 cells at once, all ones
- * opens them, so that kernels skip or hurry without looking at single cells. Bits at or above the
- * step's n_kv are 0. A row without any open cell gives zeros.
- * For ALiBi the distance |position of the cell - position of the token| is needed: s5 then is an
- * I32 [cells + n_tokens] vector, the cells' positions first. */
+ * c / 64 of row t is 1 where token t may read cell c of its stream. A word of 0 closes 64 cells at
+ * once, all ones opens them, so that kernels skip or hurry without looking at single cells. Bits at
+ * or above the step's n_kv are 0. A row without any open cell gives zeros. For ALiBi the distance
+ * |position of the cell - position of the token| is needed: s5 then is an I32 [cells * streams +
+ * n_tokens] vector, the positions of the cells of all streams first. */
 
 /* What an extent is bound to. The engine sets ne[] of bound extents before each compute; strides
  * are those of the worst case and never change. */
@@ -211,7 +285,7 @@ struct KvasirTensor
     struct
     {
       float eps;
-    } norm; /* RMS_NORM */
+    } norm; /* RMS_NORM, NORM, L2_NORM, MATCH_NORM, SHARES */
     struct
     {
       float scale, bias;
@@ -220,6 +294,35 @@ struct KvasirTensor
     {
       int32_t kind;
     } unary; /* UNARY, GLU: KvasirUnary */
+    struct
+    {
+      float lo, hi;
+    } clamp; /* CLAMP */
+    struct
+    {
+      int32_t dim;
+    } concat; /* CONCAT */
+    struct
+    {
+      int32_t n;
+    } hadamard; /* HADAMARD */
+    struct
+    {
+      float z;
+    } gauss; /* GAUSS_RELU */
+    struct
+    {
+      int32_t n_groups, n_groups_used;
+    } top_k; /* TOP_K */
+    struct
+    {
+      int32_t transposed;
+    } set_rows; /* SET_ROWS */
+    struct
+    {
+      int32_t offset; /* elements of a row before this state */
+      int32_t by_group;
+    } state; /* CONV, SSM_SCAN, WKV7, DELTA */
   } params;
   KvasirTensor *view_src; /* root owner of the bytes, NULL if this is one */
   size_t view_offset;
@@ -233,7 +336,10 @@ typedef struct
 {
   int32_t n_tokens;
   int32_t n_outputs;
-  int32_t n_kv;          /* cells that attention reads, a multiple of 64 */
+  int32_t n_kv[KVASIR_MAX_CACHES]; /* cells that attention reads, per stream, multiples of 64 */
+  int32_t first_stream;
+  int32_t n_streams;     /* 0 counts as 1; divides n_tokens */
+  int32_t n_seqs;        /* recurrent layers: divides n_tokens; 0 counts as 1 */
   const int *abort_flag; /* may be NULL; read atomically between phases, non-zero stops */
 } KvasirStep;
 

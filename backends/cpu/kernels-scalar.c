@@ -39,8 +39,9 @@ apply_unary (KvasirUnary kind, float x)
       return 1 / (1 + expf (-x));
     case KVASIR_UNARY_TANH:
       return tanhf (x);
+    default:
+      return x;
     }
-  return x;
 }
 
 static void

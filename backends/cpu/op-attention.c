@@ -213,9 +213,15 @@ finish_row (
 }
 
 static int64_t
-get_n_splits (const KvasirOpRun *run)
+get_n_tiles (const KvasirOpItem *item, const KvasirOpRun *run)
 {
-  int64_t n_tiles = (run->step->n_kv + KVASIR_TILE - 1) / KVASIR_TILE;
+  return (run->step->n_kv[item->node->params.attention.cache] + KVASIR_TILE - 1) / KVASIR_TILE;
+}
+
+static int64_t
+get_n_splits (const KvasirOpItem *item, const KvasirOpRun *run)
+{
+  int64_t n_tiles = get_n_tiles (item, run);
 
   return n_tiles < MAX_SPLITS ? n_tiles : MAX_SPLITS;
 }
@@ -227,7 +233,7 @@ count_attend (const KvasirOpItem *item, const KvasirOpRun *run)
   int64_t n_tokens = get_n_tokens (item->node), per_piece = get_tokens_per_piece (p);
 
   if (is_split (item->node))
-    return n_tokens > 0 ? get_n_splits (run) : 0;
+    return n_tokens > 0 ? get_n_splits (item, run) : 0;
   return p->n_kv_heads * ((n_tokens + per_piece - 1) / per_piece);
 }
 
@@ -243,8 +249,8 @@ get_split_memory (const KvasirOpItem *item, int64_t split)
 static KvasirAttentionPart
 get_split (const KvasirOpItem *item, const KvasirOpRun *run, int64_t split)
 {
-  int64_t n_splits = get_n_splits (run);
-  int64_t n_tiles = (run->step->n_kv + KVASIR_TILE - 1) / KVASIR_TILE;
+  int64_t n_splits = get_n_splits (item, run);
+  int64_t n_tiles = get_n_tiles (item, run);
 
   return (KvasirAttentionPart){ .head_end = item->node->params.attention.n_kv_heads,
                                 .token_end = get_n_tokens (item->node),
@@ -273,8 +279,7 @@ attend_piece (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   int64_t group = kvasir_attention_get_group (p), row = 0;
   KvasirAttentionPart part = { .head = piece % p->n_kv_heads,
                                .token = piece / p->n_kv_heads * per_piece,
-                               .cell_end = (run->step->n_kv + KVASIR_TILE - 1) / KVASIR_TILE *
-                                           KVASIR_TILE };
+                               .cell_end = get_n_tiles (item, run) * KVASIR_TILE };
   KvasirAttentionScratch scratch = get_scratch (p, run->scratch);
 
   part.head_end = part.head + 1;
@@ -328,7 +333,7 @@ merge_row (const KvasirOpItem *item, const KvasirOpRun *run, int64_t head, int64
   const KvasirAttentionParams *p = &node->params.attention;
   int64_t group = kvasir_attention_get_group (p), n_rows = p->n_heads * get_n_tokens (node);
   int64_t row = (head / group * get_n_tokens (node) + token) * group + head % group;
-  int64_t n_splits = get_n_splits (run);
+  int64_t n_splits = get_n_splits (item, run);
   float *out = (float *) (void *) run->scratch;
   float max = -INFINITY, sum = 0;
 

@@ -60,6 +60,8 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
       shape->n_stages = 1;
       shape->stages[0] = &kvasir_rows_stage;
       return;
+    default:
+      return;
     }
 }
 

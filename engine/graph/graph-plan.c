@@ -46,9 +46,11 @@ static char *
 describe_types (const KvasirTensor *t)
 {
   g_autoptr (GString) text = g_string_new (NULL);
-  for (guint i = 0; i < KVASIR_MAX_SRC && t->src[i] != NULL; i++)
+  for (guint i = 0; i < KVASIR_MAX_SRC; i++)
     {
       const KvasirTensor *s = t->src[i];
+      if (s == NULL)
+        continue;
       g_string_append_printf (text, "%s%s [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "]",
                               i > 0 ? ", " : "", kvasir_type_get_name (s->type), s->ne[0],
                               s->ne[1]);

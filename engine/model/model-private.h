@@ -30,8 +30,6 @@ typedef struct
   KvasirTensor *mask;  /* I64 [cells / 64, n_tokens] */
 } KvasirCacheInputs;
 
-#define KVASIR_MAX_CACHES 2
-
 /* What one step reads and gives. */
 typedef struct
 {

@@ -65,7 +65,7 @@ apply_updates (KvasirContext *self)
     {
       const KvasirStep step = { .n_tokens = 1,
                                 .n_outputs = 1,
-                                .n_kv = (gint32) kvasir_memory_get_size (self->memory, 0) };
+                                .n_kv = { (gint32) kvasir_memory_get_size (self->memory, 0) } };
       status = kvasir_graph_plan_compute_body (self->shift_plan, &step);
     }
   if (status != KVASIR_STATUS_OK)
@@ -136,7 +136,7 @@ compute_ubatch (KvasirContext *self, const KvasirUbatch *ubatch)
 {
   KvasirStep step = { .n_tokens = (gint32) ubatch->n_tokens,
                       .n_outputs = 1,
-                      .n_kv = (gint32) kvasir_memory_get_n_kv (self->memory, 0),
+                      .n_kv = { (gint32) kvasir_memory_get_n_kv (self->memory, 0) },
                       .abort_flag = self->abort_flag };
   KvasirStatus status;
 

@@ -154,7 +154,7 @@ rig_compute (Rig *rig, int n_tokens, int n_kv)
 {
   const KvasirDeviceVtable *vtable = rig->device->vtable;
   KvasirTensor *const *nodes = (KvasirTensor *const *) rig->nodes->pdata;
-  KvasirStep step = { .n_tokens = n_tokens, .n_outputs = n_tokens, .n_kv = n_kv };
+  KvasirStep step = { .n_tokens = n_tokens, .n_outputs = n_tokens, .n_kv = { n_kv } };
   KvasirStatus status;
 
   for (guint i = 0; i < rig->nodes->len; i++)

@@ -288,7 +288,7 @@ bench_smollm_new (
 void
 bench_model_compute (BenchModel *model, int n_tokens, int n_kv)
 {
-  KvasirStep step = { .n_tokens = n_tokens, .n_outputs = 1, .n_kv = n_kv };
+  KvasirStep step = { .n_tokens = n_tokens, .n_outputs = 1, .n_kv = { n_kv } };
   KvasirStatus status;
 
   for (size_t i = 0; i < model->n_tensors; i++)

@@ -95,8 +95,9 @@ apply_unary (KvasirUnary kind, Vec x)
       return vec_sigmoid (x);
     case KVASIR_UNARY_TANH:
       return vec_tanh (x);
+    default:
+      return x;
     }
-  return x;
 }
 
 INLINE void
@@ -143,6 +144,8 @@ glu_of_kind (const KvasirUnary kind, const float *gate, const float *up, float *
       break;                                                                                       \
     case KVASIR_UNARY_TANH:                                                                        \
       call (KVASIR_UNARY_TANH);                                                                    \
+      break;                                                                                       \
+    default:                                                                                       \
       break;                                                                                       \
     }
 

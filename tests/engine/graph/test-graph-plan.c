@@ -98,7 +98,7 @@ test_head_runs_again (Fixture *self, gconstpointer data)
   g_autoptr (GError) error = NULL;
   Small s = make_small ();
   g_autoptr (KvasirGraphPlan) plan = kvasir_graph_plan_new (self->device, s.graph, FALSE, &error);
-  KvasirStep step = { .n_tokens = N_TOKENS, .n_outputs = 2, .n_kv = 64 };
+  KvasirStep step = { .n_tokens = N_TOKENS, .n_outputs = 2, .n_kv = { 64 } };
   gint32 *ids;
 
   g_assert_no_error (error);
@@ -127,7 +127,7 @@ test_extents_are_patched (Fixture *self, gconstpointer data)
   fill (&s);
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
     {
-      const KvasirStep step = { .n_tokens = counts[i], .n_outputs = 1, .n_kv = 64 };
+      const KvasirStep step = { .n_tokens = counts[i], .n_outputs = 1, .n_kv = { 64 } };
       gint32 *ids = s.ids->data;
       ids[0] = counts[i] - 1;
       g_assert_cmpint (kvasir_graph_plan_compute_body (plan, &step), ==, KVASIR_STATUS_OK);
