@@ -85,15 +85,38 @@ get_rows_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[
                                       get_dst (dst, at), dst->ne[0]);
 }
 
+/* Values in one column of a transposed cache: a row of it holds one value of every cell. */
+static void
+set_column (const KvasirTensor *table, const KvasirOpRun *run, const float *row, int64_t cell)
+{
+  size_t size = kvasir_type_get_block_bytes ((int) table->type);
+  size_t column = (size_t) (cell % table->ne[0]) * size;
+  int64_t stream = cell / table->ne[0], n;
+  uint8_t piece[256 * sizeof (float)];
+
+  for (int64_t i = 0; i < table->ne[1]; i += n)
+    {
+      n = table->ne[1] - i < 256 ? table->ne[1] - i : 256;
+      run->kernels->from_float[table->type](row + i, piece, n);
+      for (int64_t j = 0; j < n; j++)
+        memcpy (kvasir_tensor_get_row (table, i + j, stream, 0) + column, piece + (size_t) j * size,
+                size);
+    }
+}
+
 static void
 set_rows_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3])
 {
   const KvasirTensor *table = dst->src[2];
   const int64_t *ids = dst->src[1]->data;
+  int64_t id = ids[at[0]];
 
-  run->kernels->from_float[table->type](get_floats (dst->src[0], at),
-                                        kvasir_tensor_get_row (table, ids[at[0]], 0, 0),
-                                        dst->src[0]->ne[0]);
+  if (dst->params.set_rows.transposed)
+    set_column (table, run, get_floats (dst->src[0], at), id);
+  else
+    run->kernels->from_float[table->type](
+        get_floats (dst->src[0], at),
+        kvasir_tensor_get_row (table, id % table->ne[1], id / table->ne[1], 0), dst->src[0]->ne[0]);
 }
 
 /* Conversions go through f32, a piece at a time. */
@@ -230,18 +253,28 @@ is_cpy_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
 }
 
 static bool
-is_lookup_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
+is_get_rows_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
+{
+  const KvasirTensor *s0 = node->src[0], *s1 = node->src[1];
+
+  return s0 != NULL && s1 != NULL && is_float (node) && s1->type == KVASIR_TYPE_I32 &&
+         kernels->to_float[s0->type] != NULL && s0->ne[0] == node->ne[0];
+}
+
+static bool
+is_set_rows_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
 {
   const KvasirTensor *s0 = node->src[0], *s1 = node->src[1], *s2 = node->src[2];
 
-  if (s0 == NULL || s1 == NULL)
+  if (!is_float (s0) || s1 == NULL || s2 == NULL || s1->type != KVASIR_TYPE_I64 ||
+      kernels->from_float[s2->type] == NULL)
     return false;
-  if (node->op == KVASIR_OP_GET_ROWS)
-    return is_float (node) && s1->type == KVASIR_TYPE_I32 && kernels->to_float[s0->type] != NULL &&
-           s0->ne[0] == node->ne[0];
-  return is_float (s0) && s1->type == KVASIR_TYPE_I64 && s2 != NULL &&
-         kernels->from_float[s2->type] != NULL && s0->ne[0] == s2->ne[0] &&
-         s0->ne[0] % kvasir_type_get_block_len ((int) s2->type) == 0;
+  if (s0->ne[1] != s1->ne[0] || s0->ne[2] != 1 || s0->ne[3] != 1 || s2->ne[3] != 1)
+    return false;
+  int64_t block = kvasir_type_get_block_len ((int) s2->type);
+  if (node->params.set_rows.transposed)
+    return block == 1 && s0->ne[0] == s2->ne[1];
+  return s0->ne[0] == s2->ne[0] && s0->ne[0] % block == 0;
 }
 
 bool
@@ -252,8 +285,10 @@ kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kern
 
   if (op == KVASIR_OP_CPY)
     return is_cpy_supported (node, kernels);
-  if (op == KVASIR_OP_GET_ROWS || op == KVASIR_OP_SET_ROWS)
-    return is_lookup_supported (node, kernels);
+  if (op == KVASIR_OP_GET_ROWS)
+    return is_get_rows_supported (node, kernels);
+  if (op == KVASIR_OP_SET_ROWS)
+    return is_set_rows_supported (node, kernels);
   if (!is_float (node) || !is_float (s0) || !has_shape_of (s0, node))
     return false;
   switch (op)

@@ -1,0 +1,123 @@
+/* Rows into caches of several streams, stored as rows and as columns: every value is where the
+ * contract puts it, and nothing else has changed. */
+#include <string.h>
+
+#include "backends/cpu/rows.h"
+#include "rig.h"
+
+enum
+{
+  WIDTH = 320,
+  N_CELLS = 64,
+  N_STREAMS = 3,
+  N_ROWS = 5
+};
+
+/* First and last cells of streams, and the middle of one. */
+static const gint64 slots[N_ROWS] = { 0, 63, 64, 100, 191 };
+
+typedef struct
+{
+  KvasirTensor *rows, *ids, *cache, *node;
+} Store;
+
+static void
+make_store (Store *store, Rig *rig, KvasirType type, gboolean transposed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+  gint64 ne0 = transposed ? N_CELLS : WIDTH, ne1 = transposed ? WIDTH : N_CELLS;
+
+  store->rows = rig_random (rig, rand, KVASIR_TYPE_F32, WIDTH, N_ROWS, 1);
+  store->ids = rig_tensor (rig, KVASIR_TYPE_I64, N_ROWS, 1, 1);
+  memcpy (store->ids->data, slots, sizeof slots);
+  store->cache = rig_random (rig, rand, type, ne0, ne1, N_STREAMS);
+  store->node = rig_view_node (rig, KVASIR_OP_SET_ROWS, store->cache);
+  store->node->src[0] = store->rows;
+  store->node->src[1] = store->ids;
+  store->node->src[2] = store->cache;
+  store->node->params.set_rows.transposed = transposed;
+}
+
+/* What the bytes of the cache must be, from those that it has now. */
+static guint8 *
+get_expected (const Store *store, gboolean transposed)
+{
+  const KvasirTensor *cache = store->cache;
+  guint8 *bytes = g_memdup2 (cache->data, cache->nb[3]);
+  g_autofree guint8 *row = g_malloc (WIDTH * sizeof (float));
+
+  for (gsize i = 0; i < N_ROWS; i++)
+    {
+      gsize stream = (gsize) slots[i] / N_CELLS, cell = (gsize) slots[i] % N_CELLS;
+      guint8 *at = bytes + stream * cache->nb[2];
+      kvasir_scalar_from_float[cache->type]((float *) store->rows->data + i * WIDTH, row, WIDTH);
+      if (transposed)
+        for (gsize j = 0; j < WIDTH; j++)
+          memcpy (at + j * cache->nb[1] + cell * cache->nb[0], row + j * cache->nb[0],
+                  cache->nb[0]);
+      else
+        memcpy (at + cell * cache->nb[1], row, cache->nb[1]);
+    }
+  return bytes;
+}
+
+static void
+check_store (KvasirCpuIsa isa, KvasirType type, gboolean transposed)
+{
+  g_autoptr (Rig) rig = rig_new (isa, 2);
+  Store store;
+
+  make_store (&store, rig, type, transposed);
+  g_autofree guint8 *expected = get_expected (&store, transposed);
+  g_assert_cmpint (rig_compute (rig, N_ROWS, 0), ==, KVASIR_STATUS_OK);
+  g_assert_cmpmem (store.cache->data, store.cache->nb[3], expected, store.cache->nb[3]);
+}
+
+static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_BF16,
+                                    KVASIR_TYPE_Q8_0, KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q4_1,
+                                    KVASIR_TYPE_Q5_0, KVASIR_TYPE_Q5_1, KVASIR_TYPE_IQ4_NL };
+
+static void
+test_streams (void)
+{
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (gsize i = 0; i < G_N_ELEMENTS (types); i++)
+      check_store (*isa, types[i], FALSE);
+}
+
+static void
+test_transposed (void)
+{
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (gsize i = 0; i < 3; i++)
+      check_store (*isa, types[i], TRUE);
+}
+
+static void
+test_refused (void)
+{
+  g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 1);
+  const KvasirDeviceVtable *vtable = rig->device->vtable;
+  Store store;
+
+  /* Blocks of 32 cells can't be written one cell at a time. */
+  make_store (&store, rig, KVASIR_TYPE_Q8_0, TRUE);
+  g_assert_false (vtable->supports_op (rig->device, store.node));
+  make_store (&store, rig, KVASIR_TYPE_F16, TRUE);
+  g_assert_true (vtable->supports_op (rig->device, store.node));
+  store.node->params.set_rows.transposed = 0;
+  g_assert_false (vtable->supports_op (rig->device, store.node));
+  make_store (&store, rig, KVASIR_TYPE_F16, FALSE);
+  store.ids->ne[0] = N_ROWS - 1;
+  g_assert_false (vtable->supports_op (rig->device, store.node));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/backends/caches/rows-are-counted-through-streams", test_streams);
+  g_test_add_func ("/backends/caches/transposed-rows-are-columns", test_transposed);
+  g_test_add_func ("/backends/caches/impossible-stores-are-refused", test_refused);
+  return g_test_run ();
+}
