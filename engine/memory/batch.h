@@ -21,6 +21,7 @@ typedef struct
   guint n_tokens;
   const gint32 *tokens;      /* [n_tokens] */
   const gint32 *pos;         /* [n_tokens], or NULL: each sequence goes on after its last */
+  const gint32 *planes;      /* [3][n_tokens] (h, w, e of M-RoPE; pos is t), or NULL: text */
   const gint32 *const *seqs; /* [n_tokens][n_seqs[i]], or NULL: all sequence 0 */
   const guint *n_seqs;       /* [n_tokens], NULL iff seqs is */
   const guint8 *outputs;     /* [n_tokens] 0/1, or NULL: the last token of each sequence */
@@ -64,6 +65,21 @@ gboolean kvasir_batch_plan_init (KvasirBatchPlan *self,
                                  GError **error);
 guint kvasir_batch_plan_get_n_outputs (const KvasirBatchPlan *self);
 guint kvasir_batch_plan_get_n_tokens (const KvasirBatchPlan *self);
+
+/* The rules of DESIGN.md. */
+typedef enum
+{
+  KVASIR_SPLIT_SIMPLE,
+  KVASIR_SPLIT_EQUAL,
+  KVASIR_SPLIT_EQUAL_SEQUENTIAL,
+  KVASIR_SPLIT_BY_SEQUENCE
+} KvasirSplit;
+
+/* Cuts the whole batch into ubatches, which then live side by side. @n_tail: how many last tokens
+ * of a sequence stay together, 0: any (equal splits only). FALSE: this split refuses the batch. */
+gboolean kvasir_batch_plan_split (KvasirBatchPlan *self, KvasirSplit split, guint n_tail);
+guint kvasir_batch_plan_get_n_ubatches (const KvasirBatchPlan *self);
+const KvasirUbatch *kvasir_batch_plan_get_ubatch (const KvasirBatchPlan *self, guint i);
 
 /* Starts splitting from the front again. */
 void kvasir_batch_plan_rewind (KvasirBatchPlan *self);

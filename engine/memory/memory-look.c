@@ -53,6 +53,51 @@ kvasir_memory_get_cell (
   kvasir_cells_get (cells, cell, out);
 }
 
+gboolean
+kvasir_memory_is_v_transposed (const KvasirMemory *self)
+{
+  return FALSE;
+}
+
+void
+kvasir_memory_get_state_layer (const KvasirMemory *self,
+                               guint layer,
+                               KvasirTensor **r,
+                               KvasirTensor **s)
+{
+  *r = *s = NULL;
+}
+
+guint
+kvasir_memory_get_n_keep (const KvasirMemory *self)
+{
+  return 0;
+}
+
+void
+kvasir_memory_fill_state_rows (const KvasirMemory *self, gint32 *rows)
+{
+}
+
+void
+kvasir_memory_get_streams (const KvasirMemory *self, guint *first, guint *n)
+{
+  *first = 0;
+  *n = 1;
+}
+
+gboolean
+kvasir_memory_apply_copies (KvasirMemory *self)
+{
+  return FALSE;
+}
+
+gint32
+kvasir_memory_get_rewind (const KvasirMemory *self, gint seq, gint32 p0)
+{
+  return p0;
+}
+
 guint
 kvasir_memory_get_head (const KvasirMemory *self, guint cache, guint stream)
 {

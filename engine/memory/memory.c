@@ -189,7 +189,7 @@ kvasir_memory_rollback (KvasirMemory *self)
 }
 
 KvasirRoom
-kvasir_memory_get_room (const KvasirMemory *self, guint n_tokens)
+kvasir_memory_get_room (const KvasirMemory *self, gint seq, guint n_tokens)
 {
   g_return_val_if_fail (self != NULL, ((KvasirRoom){ 0 }));
   return self->vtable->get_room (self, n_tokens);

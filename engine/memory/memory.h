@@ -88,7 +88,8 @@ void kvasir_memory_set_step (KvasirMemory *self, guint32 step);
 
 /* ---- operations on sequences; p0 < 0 means 0, p1 < 0 means no end, seq -1 means all where stated
  */
-/* FALSE: refused, nothing changed. */
+/* FALSE: refused, nothing changed: a recurrent state can't go back there, or a window would miss
+ * cells afterwards (see kvasir_memory_get_rewind()). */
 gboolean kvasir_memory_seq_rm (KvasirMemory *self, gint seq, gint32 p0, gint32 p1);
 /* FALSE: this kind cannot (part of a range between streams). */
 gboolean kvasir_memory_seq_cp (KvasirMemory *self, gint src, gint dst, gint32 p0, gint32 p1);
@@ -104,6 +105,10 @@ gint32 kvasir_memory_seq_pos_max (const KvasirMemory *self, gint seq);
 /* NULL: shifts work. Otherwise the reason why not, for people. */
 const char *kvasir_memory_get_shift_obstacle (const KvasirMemory *self);
 
+/* To which position @p0 or before the tail of @seq can be cut so that going on is exact: the
+ * sequence then has to be read again from there. 0: from the start. */
+gint32 kvasir_memory_get_rewind (const KvasirMemory *self, gint seq, gint32 p0);
+
 /* ---- the two phases */
 /* Splits and places the whole plan, then takes everything back; the found cells are kept inside. */
 KvasirPrepare kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *plan);
@@ -113,19 +118,36 @@ KvasirPrepare kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *pla
 gboolean kvasir_memory_apply_next (KvasirMemory *self, const KvasirUbatch **ubatch);
 /* Takes the part applied last back, cells and heads as before it. */
 void kvasir_memory_rollback (KvasirMemory *self);
-/* Where n more tokens of @seq would go: the real search, nothing changed. */
-KvasirRoom kvasir_memory_get_room (const KvasirMemory *self, guint n_tokens);
+/* Where n more tokens of @seq would go: the real search, nothing changed. Of several caches the one
+ * with the least room answers. */
+KvasirRoom kvasir_memory_get_room (const KvasirMemory *self, gint seq, guint n_tokens);
 
-/* ---- what a graph needs. A memory has one or more caches (base; base and sliding). */
+/* ---- what a graph needs. A memory has one or more caches, those of attention first: base,
+ * sliding, recurrent. Recurrent ones have no slots, mask or n_kv (KvasirCacheInfo.is_recurrent). */
 guint kvasir_memory_get_n_caches (const KvasirMemory *self);
-/* The tensors of a layer, K [n_embd_k, cells] and V [n_embd_v, cells]; NULL where the layer has
- * none.
+/* The tensors of a layer, K [n_embd_k, cells, streams] and V [n_embd_v, cells, streams], or
+ * [cells, n_embd_v, streams] where it is kept transposed; of a layer that shares, those of the
+ * other one. NULL where the layer has none.
  * @cache: which cache's inputs (slots, mask) it uses. */
 void kvasir_memory_get_layer (
     const KvasirMemory *self, guint layer, KvasirTensor **k, KvasirTensor **v, guint *cache);
+/* TRUE: V is kept transposed. */
+gboolean kvasir_memory_is_v_transposed (const KvasirMemory *self);
+/* The states of a layer, F32 [width, rows]; NULL where it keeps none. */
+void kvasir_memory_get_state_layer (const KvasirMemory *self,
+                                    guint layer,
+                                    KvasirTensor **r,
+                                    KvasirTensor **s);
+/* How many earlier states are kept beside the last one: n_rs_seq in force. */
+guint kvasir_memory_get_n_keep (const KvasirMemory *self);
+/* For the part applied last: "rows" as backend.h defines them, [n_seqs][2 + n_keep]. */
+void kvasir_memory_fill_state_rows (const KvasirMemory *self, gint32 *rows);
+/* For the part applied last: its tokens lie evenly in these streams. */
+void kvasir_memory_get_streams (const KvasirMemory *self, guint *first, guint *n);
 /* Cells of one stream of a cache. */
 guint kvasir_memory_get_size (const KvasirMemory *self, guint cache);
-/* For the part applied last: how many cells attention reads, and where each token is written. */
+/* For the part applied last: how many cells of each stream attention reads, and where each token is
+ * written: stream * size + cell. */
 guint kvasir_memory_get_n_kv (const KvasirMemory *self, guint cache);
 void kvasir_memory_fill_slots (const KvasirMemory *self, guint cache, gint64 *slots);
 /* The mask as backend.h defines it: @words [n_tokens][words_per_row], words_per_row >= n_kv / 64;
@@ -134,12 +156,14 @@ void kvasir_memory_fill_mask (const KvasirMemory *self,
                               guint cache,
                               guint64 *words,
                               gsize words_per_row);
-/* Positions of cells 0 ... n_kv - 1 for ALiBi, -1 where empty. */
+/* Positions of the cells of all streams, [streams * size], -1 where empty. */
 void kvasir_memory_fill_cell_pos (const KvasirMemory *self, guint cache, gint32 *pos);
 
 /* ---- pending updates, done before a decode */
 gboolean kvasir_memory_has_update (const KvasirMemory *self);
-/* Pending shift of each cell, [size]; 0 where there is none. */
+/* Copies between streams, which come before shifts. TRUE where there were any. */
+gboolean kvasir_memory_apply_copies (KvasirMemory *self);
+/* Pending shift of each cell, [streams * size]; 0 where there is none. */
 void kvasir_memory_fill_shifts (const KvasirMemory *self, guint cache, gint32 *shifts);
 /* The keys have been turned, which took so long: pending shifts become 0. */
 void kvasir_memory_update_done (KvasirMemory *self, gint64 duration_us);
@@ -163,6 +187,7 @@ typedef struct
   gint32 shift; /* pending */
   gint32 token; /* -1: unknown */
   guint32 step; /* at which it was written */
+  gint32 x, y;  /* M-RoPE: place in an image; 0 for text */
   KvasirSeqSet seqs;
 } KvasirCell;
 
@@ -171,6 +196,7 @@ typedef struct
   const char *name; /* "base", "swa", "attn", ... */
   guint size;       /* cells per stream */
   guint n_streams;
+  gboolean is_recurrent;  /* a cell is the state of a sequence */
   guint n_swa;            /* 0: full attention */
   guint n_layers;         /* that keep rows here */
   guint64 bytes_per_cell; /* K + V over those layers */

@@ -199,7 +199,7 @@ run_ubatches (KvasirContext *self, GError **error)
 static KvasirDecode
 set_no_room (KvasirContext *self, KvasirPrepare prepared, GError **error)
 {
-  KvasirRoom room = kvasir_memory_get_room (self->memory, self->n_batch_tokens);
+  KvasirRoom room = kvasir_memory_get_room (self->memory, 0, self->n_batch_tokens);
 
   if (prepared == KVASIR_PREPARE_UNSUPPORTED)
     g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_ROOM,

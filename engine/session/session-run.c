@@ -55,7 +55,7 @@ fail (KvasirSession *self, GError *error)
   if (error->code == KVASIR_ENGINE_ERROR_NO_ROOM)
     {
       notice->n_needed = self->run.n_prompt - self->run.n_done;
-      notice->n_free = kvasir_memory_get_room (self->memory, notice->n_needed).n_free;
+      notice->n_free = kvasir_memory_get_room (self->memory, (gint) self->run.seq, notice->n_needed).n_free;
     }
   kvasir_session_post (self, notice);
   kvasir_session_run_clear (&self->run);

@@ -98,7 +98,7 @@ test_prepare_touches_nothing (Fixture *self, gconstpointer data)
   g_assert_cmpint (kvasir_memory_init_batch (self->memory, self->plan), ==, KVASIR_PREPARE_OK);
   after = test_memory_describe (self->memory);
   g_assert_cmpstr (before, ==, after);
-  room = kvasir_memory_get_room (self->memory, 238);
+  room = kvasir_memory_get_room (self->memory, 0, 238);
   g_assert_true (room.fits);
   g_assert_cmpuint (room.n_free, ==, 238);
   expect_end (self);

@@ -112,7 +112,7 @@ static void
 check_room (Fixture *self)
 {
   guint n = (guint) pick (self, 1, (gint) self->naive->size + 9);
-  KvasirRoom room = kvasir_memory_get_room (self->memory, n);
+  KvasirRoom room = kvasir_memory_get_room (self->memory, 0, n);
   guint n_free = self->naive->size - naive_used (self->naive);
 
   g_assert_cmpuint (room.n_needed, ==, n);
