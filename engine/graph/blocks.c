@@ -35,7 +35,9 @@ kvasir_block_attention (KvasirGraph *graph,
   k_cache = kvasir_graph_set_rows (graph, "k_cache", kvasir_graph_join (graph, k), inputs->slots,
                                    inputs->k);
   v_cache = kvasir_graph_set_rows (graph, "v_cache", v, inputs->slots, inputs->v);
-  out = kvasir_graph_attention (graph, q, k_cache, v_cache, inputs->mask, &block->attention);
+  out = kvasir_graph_attention (
+      graph, &(KvasirAttentionSources){ .q = q, .k = k_cache, .v = v_cache, .mask = inputs->mask },
+      &block->attention);
   return kvasir_graph_mul_mat (graph, "attn_out", block->wo, out, block->bo);
 }
 

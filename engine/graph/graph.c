@@ -1,4 +1,4 @@
-#include "engine/graph/graph.h"
+#include "engine/graph/graph-private.h"
 
 /* Tensors are handed out by address, so the arena grows by blocks and never moves one. */
 #define BLOCK_TENSORS 128
@@ -49,8 +49,8 @@ kvasir_graph_begin_head (KvasirGraph *self)
   self->head = (gint) self->nodes->len;
 }
 
-static KvasirTensor *
-new_tensor (KvasirGraph *self, const char *name, KvasirOp op, KvasirType type)
+KvasirTensor *
+kvasir_graph_new_tensor (KvasirGraph *self, const char *name, KvasirOp op, KvasirType type)
 {
   KvasirTensor *t;
 
@@ -82,8 +82,8 @@ set_dense_strides (KvasirTensor *t)
   t->nb[3] = t->nb[2] * (gsize) t->ne[2];
 }
 
-static void
-copy_shape (KvasirTensor *t, const KvasirTensor *from)
+void
+kvasir_graph_copy_shape (KvasirTensor *t, const KvasirTensor *from)
 {
   for (guint i = 0; i < KVASIR_MAX_DIMS; i++)
     {
@@ -92,19 +92,25 @@ copy_shape (KvasirTensor *t, const KvasirTensor *from)
     }
 }
 
-static KvasirTensor *
-add_node (KvasirGraph *self, KvasirTensor *t)
+KvasirTensor *
+kvasir_graph_add_node (KvasirGraph *self, KvasirTensor *t)
 {
   set_dense_strides (t);
   g_ptr_array_add (self->nodes, t);
   return t;
 }
 
-static KvasirTensor *
-view_of (KvasirGraph *self, const char *name, KvasirOp op, KvasirTensor *source)
+void
+kvasir_graph_add_view_node (KvasirGraph *self, KvasirTensor *t)
 {
-  KvasirTensor *t = new_tensor (self, name, op, source->type);
-  copy_shape (t, source);
+  g_ptr_array_add (self->nodes, t);
+}
+
+KvasirTensor *
+kvasir_graph_view_of (KvasirGraph *self, const char *name, KvasirOp op, KvasirTensor *source)
+{
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, op, source->type);
+  kvasir_graph_copy_shape (t, source);
   for (guint i = 0; i < KVASIR_MAX_DIMS; i++)
     t->nb[i] = source->nb[i];
   t->view_src = source->view_src != NULL ? source->view_src : source;
@@ -118,7 +124,7 @@ KvasirTensor *
 kvasir_graph_input (
     KvasirGraph *self, const char *name, KvasirType type, gint64 ne0, gint64 ne1, KvasirDyn dyn)
 {
-  KvasirTensor *t = new_tensor (self, name, KVASIR_OP_NONE, type);
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_NONE, type);
   t->ne[0] = ne0;
   t->ne[1] = MAX (ne1, 1);
   t->dyn[ne1 > 0 ? 1 : 0] = dyn;
@@ -129,63 +135,63 @@ kvasir_graph_input (
 KvasirTensor *
 kvasir_graph_get_rows (KvasirGraph *self, const char *name, KvasirTensor *table, KvasirTensor *ids)
 {
-  KvasirTensor *t = new_tensor (self, name, KVASIR_OP_GET_ROWS, KVASIR_TYPE_F32);
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_GET_ROWS, KVASIR_TYPE_F32);
   t->ne[0] = table->ne[0];
   t->ne[1] = ids->ne[0];
   t->dyn[1] = ids->dyn[0];
   t->src[0] = table;
   t->src[1] = ids;
-  return add_node (self, t);
+  return kvasir_graph_add_node (self, t);
 }
 
 KvasirTensor *
 kvasir_graph_rms_norm (
     KvasirGraph *self, const char *name, KvasirTensor *x, KvasirTensor *weight, float eps)
 {
-  KvasirTensor *t = new_tensor (self, name, KVASIR_OP_RMS_NORM, KVASIR_TYPE_F32);
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_RMS_NORM, KVASIR_TYPE_F32);
   g_return_val_if_fail (weight == NULL || weight->ne[0] == x->ne[0], NULL);
-  copy_shape (t, x);
+  kvasir_graph_copy_shape (t, x);
   t->src[0] = x;
   t->src[1] = weight;
   t->params.norm.eps = eps;
-  return add_node (self, t);
+  return kvasir_graph_add_node (self, t);
 }
 
 KvasirTensor *
 kvasir_graph_mul_mat (
     KvasirGraph *self, const char *name, KvasirTensor *weight, KvasirTensor *x, KvasirTensor *bias)
 {
-  KvasirTensor *t = new_tensor (self, name, KVASIR_OP_MUL_MAT, KVASIR_TYPE_F32);
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_MUL_MAT, KVASIR_TYPE_F32);
   g_return_val_if_fail (weight->ne[0] == x->ne[0], NULL);
+  g_return_val_if_fail (weight->ne[2] == 1 || weight->ne[2] == x->ne[1], NULL);
+  kvasir_graph_copy_shape (t, x);
   t->ne[0] = weight->ne[1];
-  t->ne[1] = x->ne[1];
-  t->dyn[1] = x->dyn[1];
   t->src[0] = weight;
   t->src[1] = x;
   t->src[2] = bias;
-  return add_node (self, t);
+  return kvasir_graph_add_node (self, t);
 }
 
 KvasirTensor *
 kvasir_graph_add (KvasirGraph *self, const char *name, KvasirTensor *a, KvasirTensor *b)
 {
-  KvasirTensor *t = new_tensor (self, name, KVASIR_OP_ADD, KVASIR_TYPE_F32);
-  copy_shape (t, a);
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_ADD, KVASIR_TYPE_F32);
+  kvasir_graph_copy_shape (t, a);
   t->src[0] = a;
   t->src[1] = b;
-  return add_node (self, t);
+  return kvasir_graph_add_node (self, t);
 }
 
 KvasirTensor *
 kvasir_graph_glu (
     KvasirGraph *self, const char *name, KvasirUnary kind, KvasirTensor *gate, KvasirTensor *up)
 {
-  KvasirTensor *t = new_tensor (self, name, KVASIR_OP_GLU, KVASIR_TYPE_F32);
-  copy_shape (t, gate);
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_GLU, KVASIR_TYPE_F32);
+  kvasir_graph_copy_shape (t, gate);
   t->src[0] = gate;
   t->src[1] = up;
   t->params.unary.kind = kind;
-  return add_node (self, t);
+  return kvasir_graph_add_node (self, t);
 }
 
 KvasirTensor *
@@ -196,46 +202,45 @@ kvasir_graph_rope (KvasirGraph *self,
                    KvasirTensor *factors,
                    const KvasirRopeParams *params)
 {
-  KvasirTensor *t = new_tensor (self, name, KVASIR_OP_ROPE, KVASIR_TYPE_F32);
-  copy_shape (t, x);
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_ROPE, KVASIR_TYPE_F32);
+  kvasir_graph_copy_shape (t, x);
   t->src[0] = x;
   t->src[1] = positions;
   t->src[2] = factors;
   t->params.rope = *params;
-  return add_node (self, t);
+  return kvasir_graph_add_node (self, t);
 }
 
 KvasirTensor *
 kvasir_graph_set_rows (
     KvasirGraph *self, const char *name, KvasirTensor *x, KvasirTensor *slots, KvasirTensor *cache)
 {
-  KvasirTensor *t = view_of (self, name, KVASIR_OP_SET_ROWS, cache);
+  KvasirTensor *t = kvasir_graph_view_of (self, name, KVASIR_OP_SET_ROWS, cache);
   g_return_val_if_fail (x->ne[0] == cache->ne[0], NULL);
   t->src[0] = x;
   t->src[1] = slots;
   t->src[2] = cache;
-  g_ptr_array_add (self->nodes, t);
+  kvasir_graph_add_view_node (self, t);
   return t;
 }
 
 KvasirTensor *
 kvasir_graph_attention (KvasirGraph *self,
-                        KvasirTensor *q,
-                        KvasirTensor *k,
-                        KvasirTensor *v,
-                        KvasirTensor *mask,
+                        const KvasirAttentionSources *sources,
                         const KvasirAttentionParams *params)
 {
-  KvasirTensor *t = new_tensor (self, "attn", KVASIR_OP_ATTENTION, KVASIR_TYPE_F32);
+  KvasirTensor *t = kvasir_graph_new_tensor (self, "attn", KVASIR_OP_ATTENTION, KVASIR_TYPE_F32);
   t->ne[0] = (gint64) params->head_dim_v * params->n_heads;
-  t->ne[1] = q->ne[2];
-  t->dyn[1] = q->dyn[2];
-  t->src[0] = q;
-  t->src[1] = k;
-  t->src[2] = v;
-  t->src[3] = mask;
+  t->ne[1] = sources->q->ne[2];
+  t->dyn[1] = sources->q->dyn[2];
+  t->src[0] = sources->q;
+  t->src[1] = sources->k;
+  t->src[2] = sources->v;
+  t->src[3] = sources->mask;
+  t->src[4] = sources->sinks;
+  t->src[5] = sources->distances;
   t->params.attention = *params;
-  return add_node (self, t);
+  return kvasir_graph_add_node (self, t);
 }
 
 KvasirTensor *
@@ -246,45 +251,12 @@ kvasir_graph_rope_shift (KvasirGraph *self,
                          KvasirTensor *factors,
                          const KvasirRopeParams *params)
 {
-  KvasirTensor *t = view_of (self, name, KVASIR_OP_ROPE_SHIFT, cache);
+  KvasirTensor *t = kvasir_graph_view_of (self, name, KVASIR_OP_ROPE_SHIFT, cache);
   t->src[0] = cache;
   t->src[1] = shifts;
   t->src[2] = factors;
   t->params.rope = *params;
-  g_ptr_array_add (self->nodes, t);
-  return t;
-}
-
-KvasirTensor *
-kvasir_graph_split (KvasirGraph *self, KvasirTensor *x, gint64 w)
-{
-  KvasirTensor *t = view_of (self, "split", KVASIR_OP_VIEW, x);
-  g_return_val_if_fail (x->ne[0] % w == 0 && x->ne[2] == 1, NULL);
-  t->src[0] = x;
-  t->ne[0] = w;
-  t->ne[1] = x->ne[0] / w;
-  t->ne[2] = x->ne[1];
-  t->dyn[1] = KVASIR_DYN_NONE;
-  t->dyn[2] = x->dyn[1];
-  t->nb[1] = kvasir_type_get_row_bytes (x->type, w);
-  t->nb[2] = x->nb[1];
-  t->nb[3] = t->nb[2] * (gsize) t->ne[2];
-  return t;
-}
-
-KvasirTensor *
-kvasir_graph_join (KvasirGraph *self, KvasirTensor *x)
-{
-  KvasirTensor *t = view_of (self, "join", KVASIR_OP_VIEW, x);
-  g_return_val_if_fail (x->nb[1] == kvasir_type_get_row_bytes (x->type, x->ne[0]), NULL);
-  t->src[0] = x;
-  t->ne[0] = x->ne[0] * x->ne[1];
-  t->ne[1] = x->ne[2];
-  t->ne[2] = 1;
-  t->dyn[1] = x->dyn[2];
-  t->dyn[2] = KVASIR_DYN_NONE;
-  t->nb[1] = x->nb[2];
-  t->nb[2] = t->nb[3] = t->nb[1] * (gsize) t->ne[1];
+  kvasir_graph_add_view_node (self, t);
   return t;
 }
 
