@@ -1,5 +1,6 @@
 /* Keys and values of plain types are read in place for few queries, and expanded to f32 once for
- * many or where they are quantised; then scores and values are small dense products. */
+ * many or where they are quantised or transposed; then scores and values are small dense products.
+ */
 #include "backends/cpu/attention-tile.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 typedef struct
 {
   const KvasirTensor *cache;
+  int64_t stream;
   int64_t cell; /* -1: no slice */
   int64_t first, n;
 } Slice;
@@ -23,7 +25,7 @@ get_slice_bytes (const Slice *slice, size_t *n_bytes)
   int64_t end = (slice->first + slice->n + block - 1) / block * block;
 
   *n_bytes = kvasir_type_get_row_bytes ((int) cache->type, end - begin);
-  return (const uint8_t *) cache->data + (size_t) slice->cell * cache->nb[1] +
+  return kvasir_tensor_get_row (cache, slice->cell, slice->stream, 0) +
          kvasir_type_get_row_bytes ((int) cache->type, begin);
 }
 
@@ -66,15 +68,21 @@ get_slope (const KvasirAttentionParams *p, int64_t head)
 }
 
 static void
-add_distances (const KvasirTensor *node, int64_t head, int64_t token, int64_t cell, float *scores)
+add_distances (const KvasirTensor *node,
+               const KvasirAttentionPart *at,
+               int64_t head,
+               int64_t token,
+               float *scores)
 {
-  const int32_t *positions = node->src[5]->data;
-  int64_t n_cells = node->src[1]->ne[1];
+  const KvasirTensor *keys = node->src[1];
+  const int32_t *cells = (const int32_t *) node->src[5]->data;
+  int32_t position = cells[keys->ne[1] * keys->ne[2] + token];
   float slope = get_slope (&node->params.attention, head);
 
+  cells += at->stream * keys->ne[1] + at->cell;
   for (int64_t i = 0; i < KVASIR_TILE; i++)
     {
-      int64_t distance = (int64_t) positions[cell + i] - positions[n_cells + token];
+      int64_t distance = (int64_t) cells[i] - position;
       scores[i] -= slope * (float) (distance < 0 ? -distance : distance);
     }
 }
@@ -108,7 +116,7 @@ update_row (const KvasirTensor *node,
   if (p->softcap != 0)
     cap_scores (p->softcap, scores);
   if (p->max_bias != 0)
-    add_distances (node, tile->head * group + row % group, token, tile->part.cell, scores);
+    add_distances (node, &tile->part, tile->head * group + row % group, token, scores);
   float factor = run->kernels->softmax (scores, open, &state->max[row], &state->sum[row]);
   if (factor != 1)
     run->kernels->scale (out, factor, 0, out, p->head_dim_v);
@@ -201,6 +209,37 @@ mix_tile (const KvasirOpRun *run,
   run->kernels->dense (&expanded);
 }
 
+/* Transposed values: 64 rows of them at a time, turned into rows of cells. */
+static void
+mix_transposed (const KvasirOpRun *run,
+                const KvasirAttentionTile *tile,
+                const Slice *values,
+                const KvasirAttentionScratch *scratch)
+{
+  const KvasirTensor *cache = values->cache;
+  size_t column = (size_t) values->cell * kvasir_type_get_block_bytes ((int) cache->type);
+  KvasirDense mix = { .n_rows = (int) tile->n_rows,
+                      .depth = KVASIR_TILE,
+                      .a = scratch->scores,
+                      .b = scratch->keys,
+                      .a_stride = KVASIR_TILE,
+                      .b_stride = KVASIR_TILE,
+                      .c_stride = (size_t) values->n,
+                      .accumulate = true };
+
+  for (int64_t first = 0; first < values->n; first += KVASIR_TILE)
+    {
+      mix.n_cols = (int) (values->n - first < KVASIR_TILE ? values->n - first : KVASIR_TILE);
+      mix.c = tile->state.out + first;
+      for (int64_t i = 0; i < mix.n_cols; i++)
+        run->kernels->to_float[cache->type](
+            kvasir_tensor_get_row (cache, values->first + first + i, values->stream, 0) + column,
+            scratch->rows + i * KVASIR_TILE, KVASIR_TILE);
+      run->kernels->transpose (scratch->rows, KVASIR_TILE, mix.n_cols, KVASIR_TILE, scratch->keys);
+      run->kernels->dense (&mix);
+    }
+}
+
 void
 kvasir_attention_add_tile (const KvasirTensor *node,
                            const KvasirOpRun *run,
@@ -210,12 +249,15 @@ kvasir_attention_add_tile (const KvasirTensor *node,
   const KvasirAttentionParams *p = &node->params.attention;
   const KvasirAttentionPart *part = &tile->part;
   int64_t dk = p->head_dim_k, dv = p->head_dim_v;
-  Slice keys = { node->src[1], part->cell, tile->head * dk, dk };
-  Slice values = { node->src[2], part->cell, tile->head * dv, dv };
-  Slice next = { node->src[1], tile->next_cell, tile->next_head * dk, dk };
+  Slice keys = { node->src[1], part->stream, part->cell, tile->head * dk, dk };
+  Slice values = { node->src[2], part->stream, part->cell, tile->head * dv, dv };
+  Slice next = { node->src[1], part->stream, tile->next_cell, tile->next_head * dk, dk };
 
-  score_tile (run, tile, &keys, &values, scratch);
+  score_tile (run, tile, &keys, p->v_transposed ? &next : &values, scratch);
   for (int64_t row = 0; row < tile->n_rows; row++)
     update_row (node, run, tile, row, scratch->scores + row * KVASIR_TILE);
-  mix_tile (run, tile, &values, &next, scratch);
+  if (p->v_transposed)
+    mix_transposed (run, tile, &values, scratch);
+  else
+    mix_tile (run, tile, &values, &next, scratch);
 }

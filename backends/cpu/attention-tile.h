@@ -9,6 +9,7 @@
 /* Which queries look at which cells. */
 typedef struct
 {
+  int64_t stream;         /* of the caches, that all tokens read */
   int64_t head, head_end; /* key/value heads */
   int64_t token, token_end;
   int64_t cell, cell_end;
@@ -27,10 +28,9 @@ typedef struct
 {
   int64_t row_width;
   float *rows;   /* [64][row_width, blocks included]: a tile as it comes from the cache */
-  float *keys;   /* [head_dim_k][64] */
+  float *keys;   /* [head_dim_k][64], or [64][64] of transposed values */
   float *query;  /* [rows of the state][head_dim_k], scaled */
   float *scores; /* [group * tokens][64] */
-  float *own;    /* memory for a state */
   KvasirAttentionState state;
 } KvasirAttentionScratch;
 

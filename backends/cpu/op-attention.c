@@ -5,8 +5,9 @@
  * and the softmax is brought up to date once per tile. A word of 0 skips the tile unread.
  *
  * Short steps are split over the cells, and the parts are merged; long ones over heads and tokens.
+ * A step over several streams is one such step per stream, each with its share of the tokens.
  * Both ways depend on the extents alone, so that the number of threads never changes a result. */
-#include "backends/cpu/attention-tile.h"
+#include "backends/cpu/attention-part.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,159 +38,29 @@ get_tokens_per_piece (const KvasirAttentionParams *p)
   return n > 0 ? n : 1;
 }
 
-static size_t
-get_state_floats (const KvasirAttentionParams *p, int64_t n_rows)
-{
-  return (size_t) n_rows * (size_t) (p->head_dim_v + 2);
-}
-
-static KvasirAttentionState
-get_state (float *memory, int64_t n_rows)
-{
-  return (
-      KvasirAttentionState){ .max = memory, .sum = memory + n_rows, .out = memory + 2 * n_rows };
-}
-
-static void
-clear_state (const KvasirAttentionState *state, int64_t n_rows, int64_t head_dim)
-{
-  for (int64_t i = 0; i < n_rows; i++)
-    state->max[i] = -INFINITY;
-  memset (state->sum, 0, (size_t) n_rows * sizeof (float));
-  memset (state->out, 0, (size_t) (n_rows * head_dim) * sizeof (float));
-}
-
-#define BLOCK_SLACK 64
-
+/* Rows of the largest state of a step with @n_tokens. */
 static int64_t
-get_row_width (const KvasirAttentionParams *p)
+get_max_rows (const KvasirAttentionParams *p, int64_t n_tokens)
 {
-  return (p->head_dim_k > p->head_dim_v ? p->head_dim_k : p->head_dim_v) + BLOCK_SLACK;
-}
-
-static int64_t
-get_max_rows (const KvasirAttentionParams *p)
-{
-  int64_t split = SPLIT_TOKENS * p->n_heads,
-          piece = get_tokens_per_piece (p) * kvasir_attention_get_group (p);
+  int64_t n_short = n_tokens < SPLIT_TOKENS ? n_tokens : SPLIT_TOKENS;
+  int64_t per_piece = get_tokens_per_piece (p);
+  int64_t split = n_short * p->n_heads;
+  int64_t piece = (n_tokens < per_piece ? n_tokens : per_piece) * kvasir_attention_get_group (p);
 
   return split > piece ? split : piece;
 }
 
-static size_t
-get_scratch_floats (const KvasirAttentionParams *p)
+/* A step's tokens, in order, belong to its streams, as many to each. */
+static int64_t
+get_n_streams (const KvasirOpRun *run)
 {
-  size_t rows = (size_t) get_max_rows (p);
-
-  return KVASIR_TILE * (size_t) (get_row_width (p) + p->head_dim_k) +
-         rows * (size_t) (p->head_dim_k + KVASIR_TILE) + get_state_floats (p, (int64_t) rows);
+  return run->step->n_streams > 1 ? run->step->n_streams : 1;
 }
 
-static KvasirAttentionScratch
-get_scratch (const KvasirAttentionParams *p, uint8_t *memory)
+static int64_t
+get_tokens_per_stream (const KvasirOpItem *item, const KvasirOpRun *run)
 {
-  KvasirAttentionScratch scratch = { 0 };
-  int64_t rows = get_max_rows (p);
-
-  scratch.row_width = get_row_width (p);
-  scratch.rows = (float *) (void *) memory;
-  scratch.keys = scratch.rows + KVASIR_TILE * scratch.row_width;
-  scratch.query = scratch.keys + KVASIR_TILE * p->head_dim_k;
-  scratch.scores = scratch.query + rows * p->head_dim_k;
-  scratch.own = scratch.scores + rows * KVASIR_TILE;
-  return scratch;
-}
-
-/* Moves @tile on to the first tile that a token of @part sees, and narrows its tokens to those
- * from the first to the last that see it. */
-static bool
-find_open_tile (const KvasirTensor *node,
-                const KvasirAttentionPart *part,
-                KvasirAttentionPart *tile)
-{
-  for (; tile->cell < part->cell_end; tile->cell += KVASIR_TILE)
-    {
-      tile->token = part->token;
-      tile->token_end = part->token_end;
-      while (tile->token < tile->token_end &&
-             kvasir_attention_get_word (node, tile->token, tile->cell) == 0)
-        tile->token++;
-      while (tile->token < tile->token_end &&
-             kvasir_attention_get_word (node, tile->token_end - 1, tile->cell) == 0)
-        tile->token_end--;
-      if (tile->token < tile->token_end)
-        return true;
-    }
-  return false;
-}
-
-/* The queries of a part in the order of the state's rows. */
-static void
-scale_query (const KvasirTensor *node, const KvasirAttentionPart *part, float *query)
-{
-  const KvasirAttentionParams *p = &node->params.attention;
-  int64_t group = kvasir_attention_get_group (p);
-
-  for (int64_t head = part->head; head < part->head_end; head++)
-    for (int64_t t = part->token; t < part->token_end; t++)
-      for (int64_t g = 0; g < group; g++, query += p->head_dim_k)
-        {
-          const float *q = (void *) kvasir_tensor_get_row (node->src[0], head * group + g, t, 0);
-          for (int64_t i = 0; i < p->head_dim_k; i++)
-            query[i] = q[i] * p->scale;
-        }
-}
-
-/* All heads of @part at the tile @at; @next_cell is that of the tile after it, or -1. */
-static void
-attend_heads (const KvasirTensor *node,
-              const KvasirOpRun *run,
-              const KvasirAttentionPart *part,
-              const KvasirAttentionPart *at,
-              int64_t next_cell,
-              const KvasirAttentionScratch *scratch)
-{
-  const KvasirAttentionParams *p = &node->params.attention;
-  const KvasirAttentionState *state = &scratch->state;
-  int64_t group = kvasir_attention_get_group (p), n_tokens = part->token_end - part->token;
-
-  for (int64_t head = part->head; head < part->head_end; head++)
-    {
-      bool is_last = head == part->head_end - 1;
-      int64_t row = ((head - part->head) * n_tokens + at->token - part->token) * group;
-      KvasirAttentionTile tile = {
-        .part = *at,
-        .head = head,
-        .next_cell = is_last ? next_cell : at->cell,
-        .next_head = is_last ? part->head : head + 1,
-        .n_rows = (at->token_end - at->token) * group,
-        .query = scratch->query + row * p->head_dim_k,
-        .state = { state->max + row, state->sum + row, state->out + row * p->head_dim_v },
-      };
-      kvasir_attention_add_tile (node, run, &tile, scratch);
-    }
-}
-
-/* Fills the state of @scratch for @part. */
-static void
-attend (const KvasirTensor *node,
-        const KvasirOpRun *run,
-        const KvasirAttentionPart *part,
-        const KvasirAttentionScratch *scratch)
-{
-  const KvasirAttentionParams *p = &node->params.attention;
-  int64_t n_heads = (part->head_end - part->head) * kvasir_attention_get_group (p);
-  KvasirAttentionPart at = *part, next;
-
-  clear_state (&scratch->state, n_heads * (part->token_end - part->token), p->head_dim_v);
-  scale_query (node, part, scratch->query);
-  for (; find_open_tile (node, part, &at); at = next)
-    {
-      next = at;
-      next.cell += KVASIR_TILE;
-      int64_t next_cell = find_open_tile (node, part, &next) ? next.cell : -1;
-      attend_heads (node, run, part, &at, next_cell, scratch);
-    }
+  return get_n_tokens (item->node) / get_n_streams (run);
 }
 
 /* Divides by the sum, which the head's sink joins; a row that saw nothing is 0. */
@@ -227,47 +98,89 @@ get_n_splits (const KvasirOpItem *item, const KvasirOpRun *run)
 }
 
 static int64_t
-count_attend (const KvasirOpItem *item, const KvasirOpRun *run)
+get_pieces_per_stream (const KvasirOpItem *item, const KvasirOpRun *run)
 {
-  const KvasirAttentionParams *p = &item->node->params.attention;
-  int64_t n_tokens = get_n_tokens (item->node), per_piece = get_tokens_per_piece (p);
+  int64_t per_piece = get_tokens_per_piece (&item->node->params.attention);
 
-  if (is_split (item->node))
-    return n_tokens > 0 ? get_n_splits (item, run) : 0;
-  return p->n_kv_heads * ((n_tokens + per_piece - 1) / per_piece);
+  return (get_tokens_per_stream (item, run) + per_piece - 1) / per_piece;
 }
 
-static float *
-get_split_memory (const KvasirOpItem *item, int64_t split)
+static int64_t
+count_attend (const KvasirOpItem *item, const KvasirOpRun *run)
+{
+  if (is_split (item->node))
+    return get_n_tokens (item->node) > 0 ? get_n_splits (item, run) : 0;
+  return item->node->params.attention.n_kv_heads * get_n_streams (run) *
+         get_pieces_per_stream (item, run);
+}
+
+/* The state of the rows of the step's stream @stream in split @split. */
+static KvasirAttentionState
+get_split_state (const KvasirOpItem *item, const KvasirOpRun *run, int64_t split, int64_t stream)
 {
   const KvasirAttentionParams *p = &item->node->params.attention;
   int64_t n_rows = p->n_heads * get_n_tokens (item->node);
+  int64_t row = p->n_heads * get_tokens_per_stream (item, run) * stream;
+  float *memory = (float *) (void *) item->slot;
+  KvasirAttentionState state = kvasir_attention_get_state (
+      memory + (size_t) split * kvasir_attention_get_state_floats (p, n_rows), n_rows);
 
-  return (float *) (void *) item->slot + (size_t) split * get_state_floats (p, n_rows);
+  return (KvasirAttentionState){ state.max + row, state.sum + row,
+                                 state.out + row * p->head_dim_v };
 }
 
 static KvasirAttentionPart
-get_split (const KvasirOpItem *item, const KvasirOpRun *run, int64_t split)
+get_split (const KvasirOpItem *item, const KvasirOpRun *run, int64_t split, int64_t stream)
 {
-  int64_t n_splits = get_n_splits (item, run);
-  int64_t n_tiles = get_n_tiles (item, run);
+  int64_t n_splits = get_n_splits (item, run), n_tiles = get_n_tiles (item, run);
+  int64_t n_tokens = get_tokens_per_stream (item, run);
 
-  return (KvasirAttentionPart){ .head_end = item->node->params.attention.n_kv_heads,
-                                .token_end = get_n_tokens (item->node),
+  return (KvasirAttentionPart){ .stream = run->step->first_stream + stream,
+                                .head_end = item->node->params.attention.n_kv_heads,
+                                .token = n_tokens * stream,
+                                .token_end = n_tokens * (stream + 1),
                                 .cell = n_tiles * split / n_splits * KVASIR_TILE,
                                 .cell_end = n_tiles * (split + 1) / n_splits * KVASIR_TILE };
+}
+
+static KvasirAttentionScratch
+get_scratch (const KvasirOpItem *item, const KvasirOpRun *run)
+{
+  const KvasirAttentionParams *p = &item->node->params.attention;
+
+  return kvasir_attention_get_scratch (p, get_max_rows (p, get_n_tokens (item->node)),
+                                       run->scratch);
 }
 
 static void
 attend_split (const KvasirOpItem *item, const KvasirOpRun *run, int64_t split)
 {
-  const KvasirTensor *node = item->node;
-  const KvasirAttentionParams *p = &node->params.attention;
-  KvasirAttentionPart part = get_split (item, run, split);
-  KvasirAttentionScratch scratch = get_scratch (p, run->scratch);
+  KvasirAttentionScratch scratch = get_scratch (item, run);
 
-  scratch.state = get_state (get_split_memory (item, split), p->n_heads * part.token_end);
-  attend (node, run, &part, &scratch);
+  for (int64_t stream = 0; stream < get_n_streams (run); stream++)
+    {
+      KvasirAttentionPart part = get_split (item, run, split, stream);
+      scratch.state = get_split_state (item, run, split, stream);
+      kvasir_attention_add_part (item->node, run, &part, &scratch);
+    }
+}
+
+static KvasirAttentionPart
+get_piece (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirAttentionParams *p = &item->node->params.attention;
+  int64_t n_pieces = get_pieces_per_stream (item, run);
+  int64_t per_stream = get_tokens_per_stream (item, run), per_piece = get_tokens_per_piece (p);
+  int64_t head = piece % p->n_kv_heads, stream = piece / p->n_kv_heads / n_pieces;
+  int64_t begin = piece / p->n_kv_heads % n_pieces * per_piece;
+  int64_t end = begin + per_piece < per_stream ? begin + per_piece : per_stream;
+
+  return (KvasirAttentionPart){ .stream = run->step->first_stream + stream,
+                                .head = head,
+                                .head_end = head + 1,
+                                .token = per_stream * stream + begin,
+                                .token_end = per_stream * stream + end,
+                                .cell_end = get_n_tiles (item, run) * KVASIR_TILE };
 }
 
 static void
@@ -275,22 +188,16 @@ attend_piece (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 {
   const KvasirTensor *node = item->node;
   const KvasirAttentionParams *p = &node->params.attention;
-  int64_t per_piece = get_tokens_per_piece (p), n_tokens = get_n_tokens (node);
   int64_t group = kvasir_attention_get_group (p), row = 0;
-  KvasirAttentionPart part = { .head = piece % p->n_kv_heads,
-                               .token = piece / p->n_kv_heads * per_piece,
-                               .cell_end = get_n_tiles (item, run) * KVASIR_TILE };
-  KvasirAttentionScratch scratch = get_scratch (p, run->scratch);
+  KvasirAttentionPart part = get_piece (item, run, piece);
+  KvasirAttentionScratch scratch = get_scratch (item, run);
+  const KvasirAttentionState *state = &scratch.state;
 
-  part.head_end = part.head + 1;
-  part.token_end = part.token + per_piece < n_tokens ? part.token + per_piece : n_tokens;
-  KvasirAttentionState state = get_state (scratch.own, (part.token_end - part.token) * group);
-  scratch.state = state;
-  attend (node, run, &part, &scratch);
+  kvasir_attention_add_part (node, run, &part, &scratch);
   for (int64_t t = part.token; t < part.token_end; t++)
     for (int64_t g = 0; g < group; g++, row++)
-      finish_row (node, part.head * group + g, t, state.max[row], state.sum[row],
-                  state.out + row * p->head_dim_v);
+      finish_row (node, part.head * group + g, t, state->max[row], state->sum[row],
+                  state->out + row * p->head_dim_v);
 }
 
 static void
@@ -313,10 +220,11 @@ fetch_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 
   if (!is_split (item->node))
     return;
-  int64_t cell = get_split (item, run, piece).cell;
+  int64_t cell = get_split (item, run, piece, 0).cell;
   for (int64_t i = 0; i < KVASIR_TILE; i++)
     for (size_t at = 0; at < n_bytes; at += 64)
-      __builtin_prefetch (kvasir_tensor_get_row (keys, cell + i, 0, 0) + at, 0, 2);
+      __builtin_prefetch (kvasir_tensor_get_row (keys, cell + i, run->step->first_stream, 0) + at,
+                          0, 2);
 }
 
 static int64_t
@@ -331,18 +239,18 @@ merge_row (const KvasirOpItem *item, const KvasirOpRun *run, int64_t head, int64
 {
   const KvasirTensor *node = item->node;
   const KvasirAttentionParams *p = &node->params.attention;
-  int64_t group = kvasir_attention_get_group (p), n_rows = p->n_heads * get_n_tokens (node);
-  int64_t row = (head / group * get_n_tokens (node) + token) * group + head % group;
-  int64_t n_splits = get_n_splits (item, run);
+  int64_t group = kvasir_attention_get_group (p), n_tokens = get_tokens_per_stream (item, run);
+  int64_t stream = token / n_tokens, n_splits = get_n_splits (item, run);
+  int64_t row = (head / group * n_tokens + token % n_tokens) * group + head % group;
   float *out = (float *) (void *) run->scratch;
   float max = -INFINITY, sum = 0;
 
   memset (out, 0, (size_t) p->head_dim_v * sizeof (float));
   for (int64_t i = 0; i < n_splits; i++)
-    max = fmaxf (max, get_state (get_split_memory (item, i), n_rows).max[row]);
+    max = fmaxf (max, get_split_state (item, run, i, stream).max[row]);
   for (int64_t i = 0; i < n_splits; i++)
     {
-      KvasirAttentionState state = get_state (get_split_memory (item, i), n_rows);
+      KvasirAttentionState state = get_split_state (item, run, i, stream);
       if (state.max[row] == -INFINITY)
         continue;
       float factor = expf (state.max[row] - max);
@@ -386,8 +294,11 @@ kvasir_attention_describe (const KvasirTensor *node, KvasirOpShape *shape)
   shape->stages[shape->n_stages++] = &attend_stage;
   shape->stages[shape->n_stages++] = &merge_stage;
   shape->slot_kind = KVASIR_SLOT_PARTS;
-  shape->slot_bytes = MAX_SPLITS * get_state_floats (p, p->n_heads * n) * sizeof (float);
-  shape->scratch_bytes = get_scratch_floats (p) * sizeof (float);
+  shape->slot_bytes =
+      MAX_SPLITS * kvasir_attention_get_state_floats (p, p->n_heads * n) * sizeof (float);
+  shape->scratch_bytes =
+      kvasir_attention_get_scratch_floats (p, get_max_rows (p, get_n_tokens (node))) *
+      sizeof (float);
 }
 
 static bool
@@ -397,26 +308,56 @@ is_cache (const KvasirTensor *cache, int64_t width, const KvasirCpuKernels *kern
     return false;
   /* The slack of a scratch row holds the ends of two blocks of 32. */
   return kvasir_type_get_block_len ((int) cache->type) <= 32 && cache->ne[0] == width &&
-         cache->ne[1] % KVASIR_TILE == 0;
+         cache->ne[1] % KVASIR_TILE == 0 && cache->ne[3] == 1;
+}
+
+static bool
+are_caches_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
+{
+  const KvasirAttentionParams *p = &node->params.attention;
+  const KvasirTensor *k = node->src[1], *v = node->src[2];
+  int64_t width = (int64_t) p->head_dim_v * p->n_kv_heads;
+
+  if (!is_cache (k, (int64_t) p->head_dim_k * p->n_kv_heads, kernels) || v == NULL ||
+      v->ne[2] != k->ne[2])
+    return false;
+  if (!p->v_transposed)
+    return is_cache (v, width, kernels) && v->ne[1] == k->ne[1];
+  return kvasir_type_get_block_len ((int) v->type) == 1 && kernels->to_float[v->type] != NULL &&
+         v->ne[0] == k->ne[1] && v->ne[1] == width && v->ne[3] == 1;
+}
+
+/* The mask, the sinks and the distances. */
+static bool
+are_extras_supported (const KvasirTensor *node)
+{
+  const KvasirAttentionParams *p = &node->params.attention;
+  const KvasirTensor *k = node->src[1], *mask = node->src[3], *sinks = node->src[4];
+  const KvasirTensor *places = node->src[5];
+  int64_t n_tokens = get_n_tokens (node);
+
+  if (mask == NULL || mask->type != KVASIR_TYPE_I64 || mask->ne[0] < k->ne[1] / KVASIR_TILE ||
+      mask->ne[1] != n_tokens)
+    return false;
+  if (sinks != NULL && (sinks->type != KVASIR_TYPE_F32 || sinks->ne[0] != p->n_heads))
+    return false;
+  return p->max_bias == 0 || (places != NULL && places->type == KVASIR_TYPE_I32 &&
+                              places->ne[0] >= k->ne[1] * k->ne[2] + n_tokens);
 }
 
 bool
 kvasir_attention_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
 {
   const KvasirAttentionParams *p = &node->params.attention;
-  const KvasirTensor *q = node->src[0], *mask = node->src[3], *sinks = node->src[4];
+  const KvasirTensor *q = node->src[0];
 
-  if (p->n_kv_heads <= 0 || p->n_heads % p->n_kv_heads != 0 || q == NULL || mask == NULL)
+  if (p->head_dim_k <= 0 || p->head_dim_v <= 0 || p->n_kv_heads <= 0 ||
+      p->n_heads % p->n_kv_heads != 0 || p->cache < 0 || p->cache >= KVASIR_MAX_CACHES)
     return false;
-  if (!is_cache (node->src[1], (int64_t) p->head_dim_k * p->n_kv_heads, kernels) ||
-      !is_cache (node->src[2], (int64_t) p->head_dim_v * p->n_kv_heads, kernels))
+  if (q == NULL || q->type != KVASIR_TYPE_F32 || q->nb[0] != sizeof (float) ||
+      q->ne[0] != p->head_dim_k || q->ne[1] != p->n_heads || q->ne[3] != 1)
     return false;
-  if (sinks != NULL && (sinks->type != KVASIR_TYPE_F32 || sinks->ne[0] != p->n_heads))
-    return false;
-  if (p->max_bias != 0 && (node->src[5] == NULL || node->src[5]->type != KVASIR_TYPE_I32))
-    return false;
-  return node->type == KVASIR_TYPE_F32 && q->type == KVASIR_TYPE_F32 &&
-         q->nb[0] == sizeof (float) && q->ne[0] == p->head_dim_k && q->ne[1] == p->n_heads &&
-         mask->type == KVASIR_TYPE_I64 && node->ne[0] == (int64_t) p->head_dim_v * p->n_heads &&
-         node->ne[1] == q->ne[2];
+  return node->type == KVASIR_TYPE_F32 && node->ne[0] == (int64_t) p->head_dim_v * p->n_heads &&
+         node->ne[1] == q->ne[2] && are_caches_supported (node, kernels) &&
+         are_extras_supported (node);
 }

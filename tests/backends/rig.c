@@ -150,20 +150,27 @@ rig_view_node (Rig *rig, KvasirOp op, KvasirTensor *root)
 }
 
 KvasirStatus
-rig_compute (Rig *rig, int n_tokens, int n_kv)
+rig_compute_step (Rig *rig, const KvasirStep *step)
 {
   const KvasirDeviceVtable *vtable = rig->device->vtable;
   KvasirTensor *const *nodes = (KvasirTensor *const *) rig->nodes->pdata;
-  KvasirStep step = { .n_tokens = n_tokens, .n_outputs = n_tokens, .n_kv = { n_kv } };
   KvasirStatus status;
 
   for (guint i = 0; i < rig->nodes->len; i++)
     g_assert_true (vtable->supports_op (rig->device, nodes[i]));
   KvasirPlan *plan = vtable->plan_new (rig->device, nodes, rig->nodes->len);
   g_assert_nonnull (plan);
-  status = vtable->plan_compute (plan, 0, rig->nodes->len, &step);
+  status = vtable->plan_compute (plan, 0, rig->nodes->len, step);
   vtable->plan_free (plan);
   return status;
+}
+
+KvasirStatus
+rig_compute (Rig *rig, int n_tokens, int n_kv)
+{
+  KvasirStep step = { .n_tokens = n_tokens, .n_outputs = n_tokens, .n_kv = { n_kv } };
+
+  return rig_compute_step (rig, &step);
 }
 
 float *

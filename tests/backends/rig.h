@@ -40,6 +40,7 @@ KvasirTensor *rig_view_node (Rig *rig, KvasirOp op, KvasirTensor *root);
 
 /* Plans and computes all nodes; n_tokens decides which threads are used. */
 KvasirStatus rig_compute (Rig *rig, int n_tokens, int n_kv);
+KvasirStatus rig_compute_step (Rig *rig, const KvasirStep *step);
 
 /* Elements of a tensor as floats, whatever its type, by the scalar path. (transfer full) */
 float *rig_get_floats (const KvasirTensor *tensor);
