@@ -34,7 +34,9 @@ typedef struct
   guint n_seq_tokens; /* simple split: 1 */
   guint n_seqs;       /* simple split: n_tokens */
   const gint32 *tokens;
-  const gint32 *pos; /* [n_pos_per_token][n_tokens], plane after plane */
+  const gint32 *pos;   /* [n_pos_per_token][n_tokens], plane after plane */
+  const gint32 *leads; /* the sequence that the batch names first for each token: whose cells and
+                          state it reads */
   const KvasirSeqSet *seqs;
   const guint8 *outputs;
   const guint32 *index; /* which token of the batch each one is */
