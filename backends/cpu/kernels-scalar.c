@@ -39,9 +39,18 @@ apply_unary (KvasirUnary kind, float x)
       return 1 / (1 + expf (-x));
     case KVASIR_UNARY_TANH:
       return tanhf (x);
-    default:
-      return x;
+    case KVASIR_UNARY_GELU_ERF:
+      return 0.5f * x * erfcf (-0.70710678f * x);
+    case KVASIR_UNARY_RELU_SQR:
+      return x > 0 ? x * x : 0;
+    case KVASIR_UNARY_SOFTPLUS:
+      return (x > 0 ? x : 0) + log1pf (expf (-fabsf (x)));
+    case KVASIR_UNARY_EXP:
+      return expf (x);
+    case KVASIR_GLU_OAI:
+      break;
     }
+  return x;
 }
 
 static void
@@ -54,20 +63,82 @@ unary (KvasirUnary kind, const float *x, float *y, int64_t n)
 static void
 glu (KvasirUnary kind, const float *gate, const float *up, float *y, int64_t n)
 {
+  if (kind == KVASIR_GLU_OAI)
+    for (int64_t i = 0; i < n; i++)
+      {
+        float g = fminf (gate[i], 7), u = fmaxf (-7, fminf (up[i], 7));
+        y[i] = g / (1 + expf (-1.702f * g)) * (u + 1);
+      }
+  else
+    for (int64_t i = 0; i < n; i++)
+      y[i] = apply_unary (kind, gate[i]) * up[i];
+}
+
+static float
+sum (const float *x, int64_t n)
+{
+  float total = 0;
+
   for (int64_t i = 0; i < n; i++)
-    y[i] = apply_unary (kind, gate[i]) * up[i];
+    total += x[i];
+  return total;
+}
+
+static float
+squares (const float *x, float mean, int64_t n)
+{
+  float total = 0;
+
+  for (int64_t i = 0; i < n; i++)
+    total += (x[i] - mean) * (x[i] - mean);
+  return total;
 }
 
 static void
 rms_norm (const float *x, const float *weight, float eps, float *y, int64_t n)
 {
-  float sum = 0;
+  float factor = 1 / sqrtf (squares (x, 0, n) / (float) n + eps);
 
   for (int64_t i = 0; i < n; i++)
-    sum += x[i] * x[i];
-  float factor = 1 / sqrtf (sum / (float) n + eps);
-  for (int64_t i = 0; i < n; i++)
     y[i] = x[i] * factor * (weight ? weight[i] : 1);
+}
+
+static void
+softmax_row (const float *x, float *y, int64_t n)
+{
+  float max = -INFINITY, total = 0;
+
+  for (int64_t i = 0; i < n; i++)
+    max = fmaxf (max, x[i]);
+  for (int64_t i = 0; i < n; i++)
+    {
+      y[i] = expf (x[i] - max);
+      total += y[i];
+    }
+  for (int64_t i = 0; i < n; i++)
+    y[i] /= total;
+}
+
+static void
+add_scaled (const float *x, float factor, float *y, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    y[i] += factor * x[i];
+}
+
+static float
+update_line (const KvasirUpdate *update, float a, float b, float *line)
+{
+  float total = 0;
+
+  for (int64_t i = 0; i < update->n; i++)
+    {
+      line[i] = line[i] * update->decay[i] + a * update->u[i];
+      if (update->v != NULL)
+        line[i] += b * update->v[i];
+      total += line[i] * update->read[i];
+    }
+  return total;
 }
 
 static void
@@ -88,11 +159,11 @@ rotate (const float *x, const float *table, int n_rot, bool neox, float *y)
 static float
 dot (const float *a, const float *b, int64_t n)
 {
-  float sum = 0;
+  float total = 0;
 
   for (int64_t i = 0; i < n; i++)
-    sum += a[i] * b[i];
-  return sum;
+    total += a[i] * b[i];
+  return total;
 }
 
 /* Weights of any type: a row is expanded once and multiplied with every token. */
@@ -129,15 +200,15 @@ dense (const KvasirDense *d)
     for (int j = 0; j < d->n_cols; j++)
       {
         float *c = d->c + (size_t) r * d->c_stride + j;
-        float sum = d->accumulate ? *c : 0;
+        float total = d->accumulate ? *c : 0;
         for (int i = 0; i < d->depth; i++)
-          sum += d->a[(size_t) r * d->a_stride + i] * d->b[(size_t) i * d->b_stride + j];
-        *c = sum;
+          total += d->a[(size_t) r * d->a_stride + i] * d->b[(size_t) i * d->b_stride + j];
+        *c = total;
       }
 }
 
 static float
-softmax (float scores[KVASIR_TILE], uint64_t open, float *max, float *sum)
+softmax (float scores[KVASIR_TILE], uint64_t open, float *max, float *total)
 {
   float new_max = *max, new_sum = 0;
 
@@ -150,7 +221,7 @@ softmax (float scores[KVASIR_TILE], uint64_t open, float *max, float *sum)
       scores[i] = open >> i & 1 ? expf (scores[i] - new_max) : 0;
       new_sum += scores[i];
     }
-  *sum = *sum * factor + new_sum;
+  *total = *total * factor + new_sum;
   *max = new_max;
   return factor;
 }
@@ -178,6 +249,12 @@ const KvasirCpuKernels kvasir_scalar_kernels = {
   .unary = unary,
   .glu = glu,
   .rms_norm = rms_norm,
+  .sum = sum,
+  .squares = squares,
+  .dot = dot,
+  .softmax_row = softmax_row,
+  .add_scaled = add_scaled,
+  .update = update_line,
   .rotate = rotate,
   .products = products,
   .transpose = transpose,

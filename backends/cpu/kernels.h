@@ -104,6 +104,16 @@ typedef struct
   float *out;
 } KvasirTileProduct;
 
+/* One line of a recurrent state: s = s decay + a u (+ b v). */
+typedef struct
+{
+  int64_t n;
+  const float *decay; /* [n] */
+  const float *u;     /* [n] */
+  const float *v;     /* [n] or NULL */
+  const float *read;  /* [n], what the new line is multiplied with */
+} KvasirUpdate;
+
 typedef struct
 {
   const char *name;
@@ -116,6 +126,16 @@ typedef struct
   void (*unary) (KvasirUnary kind, const float *x, float *y, int64_t n);
   void (*glu) (KvasirUnary kind, const float *gate, const float *up, float *y, int64_t n);
   void (*rms_norm) (const float *x, const float *weight, float eps, float *y, int64_t n);
+  float (*sum) (const float *x, int64_t n);
+  /* sum of (x - mean)^2 */
+  float (*squares) (const float *x, float mean, int64_t n);
+  float (*dot) (const float *a, const float *b, int64_t n);
+  /* y = exp (x) / sum of exp (x); x may be y. */
+  void (*softmax_row) (const float *x, float *y, int64_t n);
+  /* y += factor x */
+  void (*add_scaled) (const float *x, float factor, float *y, int64_t n);
+  /* Returns the product of the new line with @read. */
+  float (*update) (const KvasirUpdate *update, float a, float b, float *line);
   /* Turns @n_rot elements; @table holds n_rot / 2 cosines and as many sines. x may be y. */
   void (*rotate) (const float *x, const float *table, int n_rot, bool neox, float *y);
 

@@ -3,9 +3,6 @@
 
 #include "backends/cpu/ops.h"
 
-/* Row (i1, i2, i3) of dst. */
-typedef void (*RowFn) (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3]);
-
 static const float *
 get_floats (const KvasirTensor *tensor, const int64_t at[3])
 {
@@ -144,7 +141,7 @@ cpy_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3])
     }
 }
 
-static RowFn
+static KvasirRowFn
 get_row_fn (KvasirOp op)
 {
   switch (op)
@@ -163,16 +160,20 @@ get_row_fn (KvasirOp op)
       return get_rows_row;
     case KVASIR_OP_SET_ROWS:
       return set_rows_row;
-    default:
+    case KVASIR_OP_CPY:
       return cpy_row;
+    default:
+      return kvasir_norm_get_row_fn (op) ? kvasir_norm_get_row_fn (op)
+                                         : kvasir_choice_get_row_fn (op);
     }
 }
 
-/* The tensor whose rows are the work: dst of SET_ROWS is the whole cache. */
+/* The tensor whose rows are the work: dst of SET_ROWS is the whole cache, that of TOP_K much
+ * shorter than what is looked at. */
 static const KvasirTensor *
 get_extent (const KvasirTensor *node)
 {
-  return node->op == KVASIR_OP_SET_ROWS ? node->src[0] : node;
+  return node->op == KVASIR_OP_SET_ROWS || node->op == KVASIR_OP_TOP_K ? node->src[0] : node;
 }
 
 static int64_t
@@ -202,7 +203,7 @@ run_rows (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   int64_t n_rows = kvasir_tensor_get_n_rows (extent);
   int64_t per_piece = get_rows_per_piece (extent);
   int64_t end = (piece + 1) * per_piece < n_rows ? (piece + 1) * per_piece : n_rows;
-  RowFn row_fn = get_row_fn (item->node->op);
+  KvasirRowFn row_fn = get_row_fn (item->node->op);
 
   for (int64_t i = piece * per_piece; i < end; i++)
     {
@@ -220,18 +221,6 @@ const KvasirOpStage kvasir_rows_stage = {
 };
 
 static bool
-is_float (const KvasirTensor *tensor)
-{
-  return tensor != NULL && tensor->type == KVASIR_TYPE_F32 && tensor->nb[0] == sizeof (float);
-}
-
-static bool
-has_shape_of (const KvasirTensor *a, const KvasirTensor *b)
-{
-  return memcmp (a->ne, b->ne, sizeof a->ne) == 0;
-}
-
-static bool
 is_repeatable (const KvasirTensor *a, const KvasirTensor *to)
 {
   for (int i = 0; i < KVASIR_MAX_DIMS; i++)
@@ -245,7 +234,7 @@ is_cpy_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
 {
   const KvasirTensor *src = node->src[0];
 
-  if (src == NULL || !has_shape_of (src, node) ||
+  if (src == NULL || !kvasir_tensor_has_shape_of (src, node) ||
       node->ne[0] % kvasir_type_get_block_len ((int) node->type) != 0)
     return false;
   return src->type == node->type ||
@@ -257,7 +246,7 @@ is_get_rows_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels
 {
   const KvasirTensor *s0 = node->src[0], *s1 = node->src[1];
 
-  return s0 != NULL && s1 != NULL && is_float (node) && s1->type == KVASIR_TYPE_I32 &&
+  return s0 != NULL && s1 != NULL && kvasir_tensor_is_float (node) && s1->type == KVASIR_TYPE_I32 &&
          kernels->to_float[s0->type] != NULL && s0->ne[0] == node->ne[0];
 }
 
@@ -266,7 +255,7 @@ is_set_rows_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels
 {
   const KvasirTensor *s0 = node->src[0], *s1 = node->src[1], *s2 = node->src[2];
 
-  if (!is_float (s0) || s1 == NULL || s2 == NULL || s1->type != KVASIR_TYPE_I64 ||
+  if (!kvasir_tensor_is_float (s0) || s1 == NULL || s2 == NULL || s1->type != KVASIR_TYPE_I64 ||
       kernels->from_float[s2->type] == NULL)
     return false;
   if (s0->ne[1] != s1->ne[0] || s0->ne[2] != 1 || s0->ne[3] != 1 || s2->ne[3] != 1)
@@ -277,6 +266,12 @@ is_set_rows_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels
   return s0->ne[0] == s2->ne[0] && s0->ne[0] % block == 0;
 }
 
+static bool
+is_kind (const KvasirTensor *node, KvasirUnary last)
+{
+  return node->params.unary.kind >= 0 && node->params.unary.kind <= (int) last;
+}
+
 bool
 kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
 {
@@ -285,23 +280,30 @@ kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kern
 
   if (op == KVASIR_OP_CPY)
     return is_cpy_supported (node, kernels);
+  if (kvasir_norm_get_row_fn (op) != NULL)
+    return kvasir_norm_is_supported (node);
+  if (kvasir_choice_get_row_fn (op) != NULL)
+    return kvasir_choice_is_supported (node);
   if (op == KVASIR_OP_GET_ROWS)
     return is_get_rows_supported (node, kernels);
   if (op == KVASIR_OP_SET_ROWS)
     return is_set_rows_supported (node, kernels);
-  if (!is_float (node) || !is_float (s0) || !has_shape_of (s0, node))
+  if (!kvasir_tensor_is_float (node) || !kvasir_tensor_is_float (s0) ||
+      !kvasir_tensor_has_shape_of (s0, node))
     return false;
   switch (op)
     {
     case KVASIR_OP_RMS_NORM:
-      return s1 == NULL || (is_float (s1) && s1->ne[0] == node->ne[0]);
+      return s1 == NULL || (kvasir_tensor_is_float (s1) && s1->ne[0] == node->ne[0]);
     case KVASIR_OP_ADD:
     case KVASIR_OP_MUL:
-      return is_float (s1) && is_repeatable (s1, node);
+      return kvasir_tensor_is_float (s1) && is_repeatable (s1, node);
     case KVASIR_OP_GLU:
-      return is_float (s1) && has_shape_of (s1, node);
-    case KVASIR_OP_SCALE:
+      return kvasir_tensor_is_float (s1) && kvasir_tensor_has_shape_of (s1, node) &&
+             is_kind (node, KVASIR_GLU_OAI);
     case KVASIR_OP_UNARY:
+      return is_kind (node, KVASIR_UNARY_EXP);
+    case KVASIR_OP_SCALE:
       return true;
     default:
       return false;

@@ -21,6 +21,18 @@ kvasir_tensor_get_n_rows (const KvasirTensor *tensor)
   return tensor->ne[1] * tensor->ne[2] * tensor->ne[3];
 }
 
+bool
+kvasir_tensor_is_float (const KvasirTensor *tensor)
+{
+  return tensor != NULL && tensor->type == KVASIR_TYPE_F32 && tensor->nb[0] == sizeof (float);
+}
+
+bool
+kvasir_tensor_has_shape_of (const KvasirTensor *a, const KvasirTensor *b)
+{
+  return memcmp (a->ne, b->ne, sizeof a->ne) == 0;
+}
+
 uint8_t *
 kvasir_tensor_get_row (const KvasirTensor *tensor, int64_t i1, int64_t i2, int64_t i3)
 {
@@ -57,6 +69,17 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
     case KVASIR_OP_GLU:
     case KVASIR_OP_SET_ROWS:
     case KVASIR_OP_CPY:
+    case KVASIR_OP_NORM:
+    case KVASIR_OP_L2_NORM:
+    case KVASIR_OP_MATCH_NORM:
+    case KVASIR_OP_SOFTMAX:
+    case KVASIR_OP_SHARES:
+    case KVASIR_OP_CLAMP:
+    case KVASIR_OP_CONCAT:
+    case KVASIR_OP_GAUSS_RELU:
+    case KVASIR_OP_TOP_K:
+    case KVASIR_OP_GATHER:
+    case KVASIR_OP_WEIGHTED_SUM:
       shape->n_stages = 1;
       shape->stages[0] = &kvasir_rows_stage;
       return;

@@ -86,8 +86,19 @@ bool kvasir_op_shares_slot (const KvasirTensor *a, const KvasirTensor *b);
 /* Bytes from the first to behind the last element. */
 size_t kvasir_tensor_get_span (const KvasirTensor *tensor);
 int64_t kvasir_tensor_get_n_rows (const KvasirTensor *tensor);
+bool kvasir_tensor_is_float (const KvasirTensor *tensor); /* and not NULL */
+bool kvasir_tensor_has_shape_of (const KvasirTensor *a, const KvasirTensor *b);
 /* The address of row (i1, i2, i3). */
 uint8_t *kvasir_tensor_get_row (const KvasirTensor *tensor, int64_t i1, int64_t i2, int64_t i3);
+
+/* Row (at[0], at[1], at[2]) of a result. */
+typedef void (*KvasirRowFn) (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3]);
+
+/* op-norm.c, op-choice.c: NULL for operations that are not theirs */
+KvasirRowFn kvasir_norm_get_row_fn (KvasirOp op);
+bool kvasir_norm_is_supported (const KvasirTensor *node);
+KvasirRowFn kvasir_choice_get_row_fn (KvasirOp op);
+bool kvasir_choice_is_supported (const KvasirTensor *node);
 
 /* op-rows.c: operations whose rows are independent */
 extern const KvasirOpStage kvasir_rows_stage;

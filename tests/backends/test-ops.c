@@ -142,49 +142,145 @@ apply (KvasirUnary kind, double x)
       return 1 / (1 + exp (-x));
     case KVASIR_UNARY_TANH:
       return tanh (x);
+    case KVASIR_UNARY_GELU_ERF:
+      return 0.5 * x * erfc (-x / sqrt (2));
+    case KVASIR_UNARY_RELU_SQR:
+      return MAX (x, 0) * MAX (x, 0);
+    case KVASIR_UNARY_SOFTPLUS:
+      return MAX (x, 0) + log1p (exp (-fabs (x)));
+    case KVASIR_UNARY_EXP:
+      return exp (x);
     default:
       g_assert_not_reached ();
     }
 }
 
+/* Rows of n out of longer ones. */
+static KvasirTensor *
+random_view (Setup *setup)
+{
+  KvasirTensor *x = random_floats (setup, setup->n + 5, 4, 2);
+
+  x->ne[0] = setup->n;
+  return x;
+}
+
+/* Values that fill the functions' interesting part and some far outside. */
+static void
+spread (KvasirTensor *x, float far)
+{
+  float *values = x->data;
+
+  for (gint64 i = 0; i < (gint64) (x->nb[3] / sizeof (float)); i++)
+    values[i] *= i % 7 == 0 ? far : 5;
+}
+
+static KvasirTensor *
+unary_node (Setup *setup, KvasirUnary kind, KvasirTensor *x, KvasirTensor *up)
+{
+  KvasirTensor *node = rig_node (setup->rig, up ? KVASIR_OP_GLU : KVASIR_OP_UNARY,
+                                 (gint64[]){ setup->n, 4, 2 }, x, up, NULL);
+
+  node->params.unary.kind = (gint32) kind;
+  return node;
+}
+
+static void
+check_unary_kind (Setup *setup, KvasirUnary kind)
+{
+  KvasirTensor *x = random_view (setup), *up = random_view (setup);
+  KvasirTensor *y = unary_node (setup, kind, x, NULL), *z = unary_node (setup, kind, x, up);
+
+  spread (x, kind == KVASIR_UNARY_EXP ? 80 : 100);
+  compute (setup);
+  for (int k = 0; k < 2; k++)
+    for (int j = 0; j < 4; j++)
+      for (gint64 i = 0; i < setup->n; i++)
+        {
+          double expected = apply (kind, get (x, i, j, k));
+          assert_near (get (y, i, j, k), expected);
+          assert_near (get (z, i, j, k), expected * get (up, i, j, k));
+        }
+}
+
 static void
 check_unary (Setup *setup)
 {
-  gint64 n = setup->n;
-  KvasirTensor *x = random_floats (setup, n, 4, 1), *up = random_floats (setup, n, 4, 1);
-  KvasirTensor *nodes[5][2];
-  KvasirTensor *s = rig_node (setup->rig, KVASIR_OP_SCALE, (gint64[]){ n, 4, 1 }, x, NULL, NULL);
-
-  for (gint64 i = 0; i < 4 * n; i++)
-    ((float *) x->data)[i] *= i % 7 == 0 ? 100 : 5;
-  s->params.scale.scale = 0.37f;
-  s->params.scale.bias = -2;
-  for (int kind = KVASIR_UNARY_SILU; kind <= KVASIR_UNARY_TANH; kind++)
-    for (int glu = 0; glu < 2; glu++)
-      {
-        nodes[kind][glu] = rig_node (setup->rig, glu ? KVASIR_OP_GLU : KVASIR_OP_UNARY,
-                                     (gint64[]){ n, 4, 1 }, x, glu ? up : NULL, NULL);
-        nodes[kind][glu]->params.unary.kind = kind;
-      }
-  compute (setup);
-  for (int j = 0; j < 4; j++)
-    for (gint64 i = 0; i < n; i++)
-      {
-        double value = get (x, i, j, 0);
-        assert_near (get (s, i, j, 0), value * 0.37f - 2);
-        for (int kind = KVASIR_UNARY_SILU; kind <= KVASIR_UNARY_TANH; kind++)
-          {
-            double expected = apply ((KvasirUnary) kind, value);
-            assert_near (get (nodes[kind][0], i, j, 0), expected);
-            assert_near (get (nodes[kind][1], i, j, 0), expected * get (up, i, j, 0));
-          }
-      }
+  for (int kind = KVASIR_UNARY_SILU; kind <= KVASIR_UNARY_EXP; kind++)
+    check_unary_kind (setup, (KvasirUnary) kind);
 }
 
 static void
 test_unary (void)
 {
   for_each_isa_and_length (check_unary);
+}
+
+static void
+check_scale (Setup *setup)
+{
+  KvasirTensor *x = random_view (setup);
+  KvasirTensor *y =
+      rig_node (setup->rig, KVASIR_OP_SCALE, (gint64[]){ setup->n, 4, 2 }, x, NULL, NULL);
+
+  y->params.scale.scale = 0.37f;
+  y->params.scale.bias = -2;
+  compute (setup);
+  for (int k = 0; k < 2; k++)
+    for (int j = 0; j < 4; j++)
+      for (gint64 i = 0; i < setup->n; i++)
+        assert_near (get (y, i, j, k), get (x, i, j, k) * 0.37f - 2);
+}
+
+static void
+test_scale (void)
+{
+  for_each_isa_and_length (check_scale);
+}
+
+static void
+check_oai (Setup *setup)
+{
+  KvasirTensor *x = random_view (setup), *up = random_view (setup);
+  KvasirTensor *y = unary_node (setup, KVASIR_GLU_OAI, x, up);
+
+  spread (x, 20);
+  spread (up, 20);
+  compute (setup);
+  for (int k = 0; k < 2; k++)
+    for (int j = 0; j < 4; j++)
+      for (gint64 i = 0; i < setup->n; i++)
+        {
+          double g = MIN (get (x, i, j, k), 7), u = CLAMP (get (up, i, j, k), -7, 7);
+          assert_near (get (y, i, j, k), g / (1 + exp (-1.702 * g)) * (u + 1));
+        }
+}
+
+static void
+test_oai (void)
+{
+  for_each_isa_and_length (check_oai);
+}
+
+/* Small results of functions that fall off keep their digits. */
+static void
+test_tails (void)
+{
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    {
+      g_autoptr (Rig) rig = rig_new (*isa, 1);
+      KvasirTensor *x = rig_tensor (rig, KVASIR_TYPE_F32, 32, 1, 1);
+      KvasirTensor *y = rig_node (rig, KVASIR_OP_UNARY, (gint64[]){ 32, 1, 1 }, x, NULL, NULL);
+      for (int i = 0; i < 32; i++)
+        ((float *) x->data)[i] = -0.25f * (float) i;
+      y->params.unary.kind = KVASIR_UNARY_SOFTPLUS;
+      g_assert_cmpint (rig_compute (rig, 1, 0), ==, KVASIR_STATUS_OK);
+      for (int i = 0; i < 32; i++)
+        {
+          double expected = log1p (exp (-0.25 * i));
+          g_assert_cmpfloat_with_epsilon (get (y, i, 0, 0), expected, 1e-6 * expected);
+        }
+    }
 }
 
 static void
@@ -305,6 +401,11 @@ test_unsupported (void)
   g_assert_false (vtable->supports_op (rig->device, node));
   node->src[1] = a;
   g_assert_true (vtable->supports_op (rig->device, node));
+  node->op = KVASIR_OP_UNARY;
+  node->params.unary.kind = KVASIR_GLU_OAI;
+  g_assert_false (vtable->supports_op (rig->device, node));
+  node->params.unary.kind = -1;
+  g_assert_false (vtable->supports_op (rig->device, node));
   node->op = KVASIR_OP_GET_ROWS;
   g_assert_false (vtable->supports_op (rig->device, node));
   node->op = KVASIR_OP_ROPE;
@@ -319,7 +420,10 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/backends/ops/rms-norm", test_rms_norm);
   g_test_add_func ("/backends/ops/add-and-mul-repeat-their-operand", test_binary);
-  g_test_add_func ("/backends/ops/scale-unary-and-glu", test_unary);
+  g_test_add_func ("/backends/ops/scale", test_scale);
+  g_test_add_func ("/backends/ops/unary-and-glu", test_unary);
+  g_test_add_func ("/backends/ops/glu-with-clamped-operands", test_oai);
+  g_test_add_func ("/backends/ops/softplus-keeps-small-results", test_tails);
   g_test_add_func ("/backends/ops/nan-survives-functions", test_nan_survives);
   g_test_add_func ("/backends/ops/rows-go-to-tables-and-back", test_table);
   g_test_add_func ("/backends/ops/cpy-converts", test_cpy);

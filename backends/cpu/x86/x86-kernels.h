@@ -6,6 +6,7 @@
 
 #include "backends/cpu/x86/blocks-x86.h"
 #include "backends/cpu/x86/vec-products.h"
+#include "backends/cpu/x86/vec-rows.h"
 #include "backends/cpu/x86/vec-tiles.h"
 
 #define INT8_PRODUCTS(name, type)                                                                  \
@@ -105,7 +106,8 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
 #define X86_KERNELS(isa_name)                                                                      \
   {                                                                                                \
     .name = isa_name, .to_float = to_float, .from_float = from_float, .add = add, .mul = mul,      \
-    .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .rotate = rotate,            \
-    .quantize = quantize, .products = products, .transpose = transpose, .dense = dense,            \
-    .score = score, .mix = mix, .softmax = softmax,                                                \
+    .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .sum = sum,                  \
+    .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
+    .update = update_line, .rotate = rotate, .quantize = quantize, .products = products,           \
+    .transpose = transpose, .dense = dense, .score = score, .mix = mix, .softmax = softmax,        \
   }
