@@ -156,6 +156,23 @@ rotate (const float *x, const float *table, int n_rot, bool neox, float *y)
     }
 }
 
+static void
+hadamard (const float *x, int n, float *y)
+{
+  float factor = 1 / sqrtf ((float) n);
+
+  for (int i = 0; i < n; i++)
+    y[i] = x[i] * factor;
+  for (int h = 1; h < n; h *= 2)
+    for (int i = 0; i < n; i++)
+      if ((i & h) == 0)
+        {
+          float a = y[i], b = y[i + h];
+          y[i] = a + b;
+          y[i + h] = a - b;
+        }
+}
+
 static float
 dot (const float *a, const float *b, int64_t n)
 {
@@ -255,6 +272,7 @@ const KvasirCpuKernels kvasir_scalar_kernels = {
   .softmax_row = softmax_row,
   .add_scaled = add_scaled,
   .update = update_line,
+  .hadamard = hadamard,
   .rotate = rotate,
   .products = products,
   .transpose = transpose,

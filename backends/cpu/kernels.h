@@ -136,6 +136,8 @@ typedef struct
   void (*add_scaled) (const float *x, float factor, float *y, int64_t n);
   /* Returns the product of the new line with @read. */
   float (*update) (const KvasirUpdate *update, float a, float b, float *line);
+  /* One block times the Walsh-Hadamard matrix over sqrt (n); n is a power of two, x may be y. */
+  void (*hadamard) (const float *x, int n, float *y);
   /* Turns @n_rot elements; @table holds n_rot / 2 cosines and as many sines. x may be y. */
   void (*rotate) (const float *x, const float *table, int n_rot, bool neox, float *y);
 

@@ -116,6 +116,17 @@ set_rows_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[
         kvasir_tensor_get_row (table, id % table->ne[1], id / table->ne[1], 0), dst->src[0]->ne[0]);
 }
 
+static void
+hadamard_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3])
+{
+  const float *x = get_floats (dst->src[0], at);
+  float *y = get_dst (dst, at);
+  int n = dst->params.hadamard.n;
+
+  for (int64_t i = 0; i < dst->ne[0]; i += n)
+    run->kernels->hadamard (x + i, n, y + i);
+}
+
 /* Conversions go through f32, a piece at a time. */
 static void
 cpy_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3])
@@ -160,6 +171,8 @@ get_row_fn (KvasirOp op)
       return get_rows_row;
     case KVASIR_OP_SET_ROWS:
       return set_rows_row;
+    case KVASIR_OP_HADAMARD:
+      return hadamard_row;
     case KVASIR_OP_CPY:
       return cpy_row;
     default:
@@ -272,6 +285,14 @@ is_kind (const KvasirTensor *node, KvasirUnary last)
   return node->params.unary.kind >= 0 && node->params.unary.kind <= (int) last;
 }
 
+static bool
+is_hadamard_supported (const KvasirTensor *node)
+{
+  int32_t n = node->params.hadamard.n;
+
+  return n > 0 && (n & (n - 1)) == 0 && node->ne[0] % n == 0;
+}
+
 bool
 kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels)
 {
@@ -293,6 +314,8 @@ kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kern
     return false;
   switch (op)
     {
+    case KVASIR_OP_HADAMARD:
+      return is_hadamard_supported (node);
     case KVASIR_OP_RMS_NORM:
       return s1 == NULL || (kvasir_tensor_is_float (s1) && s1->ne[0] == node->ne[0]);
     case KVASIR_OP_ADD:

@@ -69,6 +69,7 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
     case KVASIR_OP_GLU:
     case KVASIR_OP_SET_ROWS:
     case KVASIR_OP_CPY:
+    case KVASIR_OP_HADAMARD:
     case KVASIR_OP_NORM:
     case KVASIR_OP_L2_NORM:
     case KVASIR_OP_MATCH_NORM:

@@ -8,6 +8,7 @@
 #include "backends/cpu/x86/vec-products.h"
 #include "backends/cpu/x86/vec-rows.h"
 #include "backends/cpu/x86/vec-tiles.h"
+#include "backends/cpu/x86/vec-turns.h"
 
 #define INT8_PRODUCTS(name, type)                                                                  \
   static void name##_few (const KvasirProduct *p, const KvasirProductPart *part,                   \
@@ -109,5 +110,5 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
     .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .sum = sum,                  \
     .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
     .update = update_line, .rotate = rotate, .quantize = quantize, .products = products,           \
-    .transpose = transpose, .dense = dense, .score = score, .mix = mix, .softmax = softmax,        \
+    .transpose = transpose, .dense = dense, .hadamard = hadamard, .score = score, .mix = mix, .softmax = softmax,        \
   }
