@@ -51,6 +51,7 @@ typedef struct
                        differently */
   guint n_seq_max;
   guint n_ubatch;
+  guint n_batch; /* largest batch; 0: kv_size * n_streams */
   KvasirType type_k;
   KvasirType type_v;
   gboolean v_transposed; /* V is kept [cells, n_embd_v]: without flash attention */

@@ -5,6 +5,13 @@
  * or not at all; a part therefore never fails in the middle. Ranges have been brought into [p0, p1)
  * with 0 <= p0 and p1 <= KVASIR_POS_END; sequences and streams are checked.
  *
+ * Events: memory.c emits the one event of an operation (SEQ_RM, CLEAR, UBATCH, ROLLBACK, ...);
+ * parts emit what follows from it, with their cache number: SEARCH, CELLS, PURGE, HEAD, HORIZON,
+ * SHIFT_APPLIED, BUFFER.
+ * Making one: a kind has a function such as
+ *   KvasirPart *kvasir_recurrent_new (const KvasirMemoryParams *params, GError **error);
+ * kvasir_memory_new() then sets memory, cache and name, before anything else is called.
+ *
  * Owner: its memory. Thread: engine thread.
  */
 #pragma once
@@ -31,6 +38,9 @@ typedef struct
   gboolean (*can_cp) (const KvasirPart *self, guint src, guint dst, gint32 p0, gint32 p1);
   void (*cp) (KvasirPart *self, guint src, guint dst, gint32 p0, gint32 p1);
   void (*keep) (KvasirPart *self, guint seq);
+  /* NULL: always. */
+  gboolean (*can_add) (const KvasirPart *self, guint seq, gint32 p0, gint32 p1, gint32 delta);
+  gboolean (*can_div) (const KvasirPart *self, guint seq, gint32 p0, gint32 p1, gint d);
   void (*add) (KvasirPart *self, guint seq, gint32 p0, gint32 p1, gint32 delta);
   void (*div) (KvasirPart *self, guint seq, gint32 p0, gint32 p1, gint d);
   void (*clear) (KvasirPart *self, gboolean data);
@@ -44,7 +54,11 @@ typedef struct
    * no room. @relaxed: cells outside the window of all their owners may be taken where the plain
    * rule finds too few. */
   gboolean (*prepare) (KvasirPart *self, const KvasirBatchPlan *plan, gboolean relaxed);
-  /* Occupies the places of ubatch @i. */
+  /* After a prepare that found no room: emits SEARCH_FAILED for the whole batch. NULL: silent. */
+  void (*report_failure) (KvasirPart *self, guint n_tokens);
+  /* n_kv of ubatch @i, known since prepare; NULL: this part has none. */
+  guint (*get_planned_n_kv) (const KvasirPart *self, guint i);
+  /* Occupies the places of ubatch @i. @ubatch holds until the next apply. */
   void (*apply) (KvasirPart *self, const KvasirUbatch *ubatch, guint i);
   /* The ubatch applied last was computed; nothing of it has to be taken back any more. Comes before
    * the next apply and before every other operation. NULL: nothing to do. */
@@ -52,6 +66,16 @@ typedef struct
   /* Takes the ubatch applied last back: cells, heads, purged positions, states. */
   void (*rollback) (KvasirPart *self);
   KvasirRoom (*get_room) (const KvasirPart *self, guint seq, guint n_tokens);
+
+  /* ---- what a graph needs, as in memory.h. NULL where a part has nothing of the kind; get_layer
+   * and get_state_layer leave NULL in their outputs for layers without rows here. */
+  void (*get_layer) (const KvasirPart *self, guint layer, KvasirTensor **k, KvasirTensor **v);
+  guint (*get_n_kv) (const KvasirPart *self);
+  void (*fill_slots) (const KvasirPart *self, gint64 *slots);
+  void (*fill_mask) (const KvasirPart *self, guint64 *words, gsize words_per_row);
+  void (*get_state_layer) (const KvasirPart *self, guint layer, KvasirTensor **r, KvasirTensor **s);
+  guint (*get_n_keep) (const KvasirPart *self);
+  void (*fill_state_rows) (const KvasirPart *self, gint32 *rows);
 
   /* ---- pending updates; NULL where there are none */
   gboolean (*has_update) (const KvasirPart *self);
