@@ -1,51 +1,76 @@
 #include "engine/graph/blocks.h"
 
-/* [d, heads, n] of a projection, with the norm over each head where the model has one, turned by
- * its positions. */
-static KvasirTensor *
-turn_heads (KvasirGraph *graph,
-            const KvasirAttentionBlock *block,
-            const KvasirAttentionInputs *inputs,
-            KvasirTensor *x,
-            gboolean is_query)
-{
-  KvasirTensor *norm = is_query ? block->q_norm : block->k_norm;
-  KvasirTensor *heads = kvasir_graph_split (graph, x, block->attention.head_dim_k);
-
-  if (norm != NULL)
-    heads =
-        kvasir_graph_rms_norm (graph, is_query ? "q_norm" : "k_norm", heads, norm, block->norm_eps);
-  return kvasir_graph_rope (graph, is_query ? "q_rope" : "k_rope", heads, inputs->positions,
-                            block->rope_factors, &block->rope);
-}
-
-KvasirTensor *
-kvasir_block_attention (KvasirGraph *graph,
-                        const KvasirAttentionBlock *block,
-                        const KvasirAttentionInputs *inputs,
-                        KvasirTensor *x)
-{
-  KvasirTensor *q = kvasir_graph_mul_mat (graph, "q", block->wq, x, block->bq);
-  KvasirTensor *k = kvasir_graph_mul_mat (graph, "k", block->wk, x, block->bk);
-  KvasirTensor *v = kvasir_graph_mul_mat (graph, "v", block->wv, x, block->bv);
-  KvasirTensor *k_cache, *v_cache, *out;
-
-  q = turn_heads (graph, block, inputs, q, TRUE);
-  k = turn_heads (graph, block, inputs, k, FALSE);
-  k_cache = kvasir_graph_set_rows (graph, "k_cache", kvasir_graph_join (graph, k), inputs->slots,
-                                   inputs->k);
-  v_cache = kvasir_graph_set_rows (graph, "v_cache", v, inputs->slots, inputs->v);
-  out = kvasir_graph_attention (
-      graph, &(KvasirAttentionSources){ .q = q, .k = k_cache, .v = v_cache, .mask = inputs->mask },
-      &block->attention);
-  return kvasir_graph_mul_mat (graph, "attn_out", block->wo, out, block->bo);
-}
+/* The reference's floor of the sum of chosen weights. */
+#define LEAST_SUM 6.103515625e-5f
 
 KvasirTensor *
 kvasir_block_glu (KvasirGraph *graph, const KvasirGluBlock *block, KvasirTensor *x)
 {
-  KvasirTensor *gate = kvasir_graph_mul_mat (graph, "ffn_gate", block->gate, x, block->gate_bias);
   KvasirTensor *up = kvasir_graph_mul_mat (graph, "ffn_up", block->up, x, block->up_bias);
-  KvasirTensor *act = kvasir_graph_glu (graph, "ffn_act", block->kind, gate, up);
+  KvasirTensor *gate, *act;
+
+  if (block->gate != NULL)
+    {
+      gate = kvasir_graph_mul_mat (graph, "ffn_gate", block->gate, x, block->gate_bias);
+      act = kvasir_graph_glu (graph, "ffn_act", block->kind, gate, up);
+    }
+  else
+    act = kvasir_graph_unary (graph, "ffn_act", block->kind, up);
   return kvasir_graph_mul_mat (graph, "ffn_out", block->down, act, block->down_bias);
+}
+
+/* Which experts, and how much of each: [n_used, n] both. */
+static KvasirTensor *
+route (KvasirGraph *g, const KvasirMoeBlock *block, KvasirTensor *x, KvasirTensor **weights)
+{
+  KvasirTensor *logits =
+      kvasir_graph_mul_mat (g, "moe_router", block->router, x, block->router_bias);
+  KvasirTensor *scores = logits, *choice, *ids, *w;
+
+  if (block->gating == KVASIR_GATING_SOFTMAX)
+    scores = kvasir_graph_softmax (g, "moe_probs", logits);
+  else if (block->gating == KVASIR_GATING_SIGMOID)
+    scores = kvasir_graph_unary (g, "moe_probs", KVASIR_UNARY_SIGMOID, logits);
+  choice = scores;
+  if (block->choice_bias != NULL)
+    choice = kvasir_graph_add (g, "moe_choice", scores, block->choice_bias);
+  ids = kvasir_graph_top_k (g, "moe_ids", choice, block->n_used, (gint) MAX (block->n_groups, 1),
+                            (gint) MAX (block->n_groups_used, 1));
+  w = kvasir_graph_gather (g, "moe_weights", scores, ids);
+  if (block->gating == KVASIR_GATING_SOFTMAX_CHOSEN)
+    w = kvasir_graph_softmax (g, "moe_softmax", w);
+  if (block->normalised)
+    w = kvasir_graph_shares (g, "moe_shares", w, LEAST_SUM);
+  if (block->scale != 0 && block->scale != 1)
+    w = kvasir_graph_scale (g, "moe_scaled", w, block->scale, 0);
+  *weights = w;
+  return ids;
+}
+
+KvasirTensor *
+kvasir_block_moe (KvasirGraph *g,
+                  const KvasirMoeBlock *block,
+                  KvasirTensor *x,
+                  KvasirTensor *router_input)
+{
+  KvasirTensor *weights, *up, *act, *out;
+  KvasirTensor *ids = route (g, block, router_input != NULL ? router_input : x, &weights);
+
+  /* [n_embd, 1, n], and a copy for each expert where it is weighed before. */
+  x = kvasir_graph_split (g, x, x->ne[0]);
+  if (block->weighs_input)
+    x = kvasir_graph_spread (g, "moe_in", x, kvasir_graph_as_factors (g, weights));
+  up = kvasir_graph_mul_mat_id (g, "moe_up", block->up, x, ids, block->up_bias);
+  if (block->gate != NULL)
+    {
+      KvasirTensor *gate =
+          kvasir_graph_mul_mat_id (g, "moe_gate", block->gate, x, ids, block->gate_bias);
+      act = kvasir_graph_glu (g, "moe_act", block->kind, gate, up);
+    }
+  else
+    act = kvasir_graph_unary (g, "moe_act", block->kind, up);
+  out = kvasir_graph_mul_mat_id (g, "moe_down", block->down, act, ids, block->down_bias);
+  if (block->weighs_input)
+    weights = kvasir_graph_scale (g, "moe_ones", weights, 0, 1);
+  return kvasir_graph_weighted_sum (g, "moe_out", out, weights);
 }

@@ -1,4 +1,4 @@
-/* engine/graph/blocks.h - the parts that transformer architectures share
+/* engine/graph/blocks.h - the feed-forward parts that transformer architectures share
  *
  * Shapes in brackets, fastest extent first; n tokens. Formulas: formats.md 5.1.
  * Thread: engine thread.
@@ -9,38 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* Self-attention of one layer over a KV cache. Biases and norms are optional. */
-typedef struct
-{
-  KvasirTensor *wq; /* [n_embd, head_dim_k * n_heads] */
-  KvasirTensor *wk; /* [n_embd, head_dim_k * n_kv_heads] */
-  KvasirTensor *wv; /* [n_embd, head_dim_v * n_kv_heads] */
-  KvasirTensor *wo; /* [head_dim_v * n_heads, n_embd] */
-  KvasirTensor *bq, *bk, *bv, *bo;
-  KvasirTensor *q_norm, *k_norm; /* [head_dim_k], per head, before the rotation */
-  float norm_eps;
-  KvasirRopeParams rope;
-  KvasirTensor *rope_factors; /* [n_rot / 2] (nullable) */
-  KvasirAttentionParams attention;
-} KvasirAttentionBlock;
-
-/* Where one layer's attention writes and reads. */
-typedef struct
-{
-  KvasirTensor *positions; /* I32 [n] */
-  KvasirTensor *slots;     /* I64 [n] */
-  KvasirTensor *mask;      /* I64 [cells / 64, n] */
-  KvasirTensor *k;         /* [head_dim_k * n_kv_heads, cells] */
-  KvasirTensor *v;         /* [head_dim_v * n_kv_heads, cells] */
-} KvasirAttentionInputs;
-
-/* Returns [n_embd, n]: what is added to the residual stream. @x is normalised already. */
-KvasirTensor *kvasir_block_attention (KvasirGraph *graph,
-                                      const KvasirAttentionBlock *block,
-                                      const KvasirAttentionInputs *inputs,
-                                      KvasirTensor *x);
-
-/* down (f (gate x) * up x); biases optional. */
+/* down (f (gate x) * up x); biases optional. Without a gate: down (f (up x)). */
 typedef struct
 {
   KvasirTensor *gate, *up; /* [n_embd, n_ff] */
@@ -50,5 +19,37 @@ typedef struct
 } KvasirGluBlock;
 
 KvasirTensor *kvasir_block_glu (KvasirGraph *graph, const KvasirGluBlock *block, KvasirTensor *x);
+
+/* How the router's logits become weights. */
+typedef enum
+{
+  KVASIR_GATING_SOFTMAX = 1,
+  KVASIR_GATING_SIGMOID = 2,
+  KVASIR_GATING_SOFTMAX_CHOSEN = 3 /* softmax over the chosen ones */
+} KvasirGating;
+
+/* A mixture of experts. Biases, choice and shared optional. */
+typedef struct
+{
+  KvasirTensor *router; /* [n_embd, experts] */
+  KvasirTensor *router_bias;
+  KvasirTensor *choice_bias; /* [experts], added for the choice alone */
+  KvasirTensor *gate, *up;   /* [n_embd, n_ff, experts]; gate NULL: down (f (up x)) */
+  KvasirTensor *down;        /* [n_ff, n_embd, experts] */
+  KvasirTensor *gate_bias, *up_bias, *down_bias; /* [n_ff or n_embd, experts] */
+  KvasirUnary kind;
+  KvasirGating gating;
+  guint n_used;
+  guint n_groups, n_groups_used; /* 0 and 1: no groups */
+  gboolean normalised;           /* weights over their sum */
+  float scale;                   /* of the weights; 0 counts as 1 */
+  gboolean weighs_input;         /* llama4: the expert's input is multiplied, not its output */
+} KvasirMoeBlock;
+
+/* @router_input (nullable): what the router looks at where that is not @x */
+KvasirTensor *kvasir_block_moe (KvasirGraph *graph,
+                                const KvasirMoeBlock *block,
+                                KvasirTensor *x,
+                                KvasirTensor *router_input);
 
 G_END_DECLS

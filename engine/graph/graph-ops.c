@@ -26,6 +26,18 @@ kvasir_graph_mul (KvasirGraph *self, const char *name, KvasirTensor *a, KvasirTe
 }
 
 KvasirTensor *
+kvasir_graph_spread (KvasirGraph *self, const char *name, KvasirTensor *x, KvasirTensor *factors)
+{
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_MUL, KVASIR_TYPE_F32);
+  g_return_val_if_fail (x->ne[1] == 1 && factors->ne[0] == 1, NULL);
+  kvasir_graph_copy_shape (t, x);
+  t->ne[1] = factors->ne[1];
+  t->src[0] = x;
+  t->src[1] = factors;
+  return kvasir_graph_add_node (self, t);
+}
+
+KvasirTensor *
 kvasir_graph_scale (KvasirGraph *self, const char *name, KvasirTensor *x, float scale, float bias)
 {
   KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_SCALE, KVASIR_TYPE_F32);

@@ -87,6 +87,9 @@ KvasirTensor *kvasir_graph_set_columns (
 /* ---- rows: as @a, which may be a view; @b is repeated along extents where it has 1 */
 KvasirTensor *
 kvasir_graph_mul (KvasirGraph *self, const char *name, KvasirTensor *a, KvasirTensor *b);
+/* [D, u, n] from @x [D, 1, n] and @factors [1, u, n]: both are repeated. */
+KvasirTensor *
+kvasir_graph_spread (KvasirGraph *self, const char *name, KvasirTensor *x, KvasirTensor *factors);
 /* @x * scale + bias */
 KvasirTensor *
 kvasir_graph_scale (KvasirGraph *self, const char *name, KvasirTensor *x, float scale, float bias);

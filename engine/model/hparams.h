@@ -12,16 +12,30 @@
 
 #include "backends/backend.h"
 #include "engine/gguf/gguf.h"
+#include "engine/memory/memory-params.h"
 
 G_BEGIN_DECLS
 
 #define KVASIR_MAX_LAYERS 512
 
+/* One layer. What stands behind n_ff is filled for a plain decoder, and changed by architectures
+ * that differ (KvasirArch.setup). */
 typedef struct
 {
   guint n_heads;
   guint n_kv_heads;
   guint n_ff;
+  guint head_dim_k;
+  guint head_dim_v;
+  gboolean has_attention;
+  gboolean is_swa;
+  gint share;                /* the layer whose K and V rows it reads; -1: its own */
+  guint n_embd_k;            /* elements of a K row in the cache, 0: none */
+  guint n_embd_v;            /* of a V row; 0 with n_embd_k > 0: V is the first part of K */
+  guint n_embd_r;            /* F32 values of a sequence's state: convolutions and shifts */
+  guint n_embd_s;            /* and scans */
+  KvasirRopeParams rope;     /* n_rot 0: not turned */
+  gboolean has_rope_factors; /* it uses the model's frequency factors, if there are any */
 } KvasirLayerHparams;
 
 typedef enum
@@ -43,12 +57,29 @@ typedef struct
   float rms_eps;
   float attention_scale; /* of query times key */
   KvasirRopeScaling rope_scaling;
-  KvasirRopeParams rope;
+  KvasirRopeParams rope; /* of most layers; its n_rot and n_ctx_orig count for the factors */
+  KvasirMemoryClass memory_class;
+  gboolean is_causal;
+  guint n_pos_per_token;                        /* 4: M-RoPE, cannot shift */
+  KvasirWindow window;                          /* of the layers that slide */
+  guint n_swa;                                  /* tokens; 0: none */
+  gboolean can_keep_states;                     /* n_rs_seq counts */
+  float max_bias;                               /* ALiBi; 0: none */
   KvasirLayerHparams layers[KVASIR_MAX_LAYERS]; /* [n_layers] */
 } KvasirHparams;
 
-/* @arch: prefix of the keys; @n_vocab: tokens of the vocabulary, 0: the file's vocab_size */
-gboolean kvasir_hparams_read (
-    KvasirHparams *self, const KvasirGguf *gguf, const char *arch, guint n_vocab, GError **error);
+/* @arch: prefix of the keys; @n_vocab: tokens of the vocabulary, 0: the file's vocab_size;
+ * @lowest: 0 where layers may lack heads or a feed-forward net, else 1 */
+gboolean kvasir_hparams_read (KvasirHparams *self,
+                              const KvasirGguf *gguf,
+                              const char *arch,
+                              guint n_vocab,
+                              guint lowest,
+                              GError **error);
+
+/* ---- for architectures: the same rope for all layers; NEOX pairs; rows by heads and widths */
+void kvasir_hparams_set_rope (KvasirHparams *self, const KvasirRopeParams *rope);
+void kvasir_hparams_set_neox (KvasirHparams *self);
+void kvasir_hparams_fit_rows (KvasirHparams *self);
 
 G_END_DECLS

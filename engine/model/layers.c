@@ -1,25 +1,44 @@
-/* What the pre-norm decoder family shares: x += attention (norm x); x += feed-forward (norm x). */
-#include "engine/error.h"
-#include "engine/model/model-private.h"
+#include "engine/model/layers.h"
 
-static gboolean
-load_bias (
-    KvasirModel *model, gint il, const char *name, gint64 n, KvasirTensor **bias, GError **error)
+#include "engine/error.h"
+
+gboolean
+kvasir_load_vector (
+    KvasirModel *model, gint il, const char *name, gint64 n, KvasirTensor **t, GError **error)
 {
   const gint64 ne[2] = { n, 0 };
-  return kvasir_weights_get_optional (model->weights, il, name, ne, bias, error);
+  return kvasir_weights_get (model->weights, il, name, ne, t, error);
+}
+
+gboolean
+kvasir_load_optional (
+    KvasirModel *model, gint il, const char *name, gint64 n, KvasirTensor **t, GError **error)
+{
+  const gint64 ne[2] = { n, 0 };
+  return kvasir_weights_get_optional (model->weights, il, name, ne, t, error);
+}
+
+gboolean
+kvasir_load_matrix (KvasirModel *model,
+                    gint il,
+                    const char *name,
+                    const gint64 ne[2],
+                    KvasirTensor **t,
+                    GError **error)
+{
+  return kvasir_weights_get (model->weights, il, name, ne, t, error);
 }
 
 /* The rows of a fused tensor are q, then k, then v. */
 static gboolean
-load_fused (KvasirModel *model, gint il, const gint64 rows[3], GError **error)
+load_fused (
+    KvasirModel *model, gint il, const gint64 rows[3], KvasirAttentionBlock *block, GError **error)
 {
-  KvasirAttentionBlock *block = &model->layers[il].attention;
   const gint64 ne[2] = { model->hparams.n_embd, rows[0] + rows[1] + rows[2] };
   KvasirTensor *whole, *bias;
 
   if (!kvasir_weights_get (model->weights, il, "attn_qkv.weight", ne, &whole, error) ||
-      !load_bias (model, il, "attn_qkv.bias", ne[1], &bias, error))
+      !kvasir_load_optional (model, il, "attn_qkv.bias", ne[1], &bias, error))
     return FALSE;
   block->wq = kvasir_weights_slice (model->weights, whole, 0, rows[0]);
   block->wk = kvasir_weights_slice (model->weights, whole, rows[0], rows[1]);
@@ -34,133 +53,192 @@ load_fused (KvasirModel *model, gint il, const gint64 rows[3], GError **error)
 }
 
 static gboolean
-load_projections (KvasirModel *model, gint il, const gint64 rows[3], GError **error)
+load_projections (
+    KvasirModel *model, gint il, const gint64 rows[3], KvasirAttentionBlock *block, GError **error)
 {
   KvasirWeights *w = model->weights;
-  KvasirAttentionBlock *block = &model->layers[il].attention;
   const gint64 n_embd = model->hparams.n_embd;
   const gint64 q[2] = { n_embd, rows[0] }, k[2] = { n_embd, rows[1] }, v[2] = { n_embd, rows[2] };
 
   if (kvasir_weights_has (w, il, "attn_qkv.weight"))
-    return load_fused (model, il, rows, error);
-  return kvasir_weights_get (w, il, "attn_q.weight", q, &block->wq, error) &&
-         kvasir_weights_get (w, il, "attn_k.weight", k, &block->wk, error) &&
-         kvasir_weights_get (w, il, "attn_v.weight", v, &block->wv, error) &&
-         load_bias (model, il, "attn_q.bias", rows[0], &block->bq, error) &&
-         load_bias (model, il, "attn_k.bias", rows[1], &block->bk, error) &&
-         load_bias (model, il, "attn_v.bias", rows[2], &block->bv, error);
-}
-
-static gboolean
-load_attention (KvasirModel *model, gint il, GError **error)
-{
-  const KvasirHparams *hp = &model->hparams;
-  const KvasirLayerHparams *sizes = &hp->layers[il];
-  KvasirAttentionBlock *block = &model->layers[il].attention;
-  const gint64 n_q = (gint64) hp->head_dim_k * sizes->n_heads;
-  const gint64 n_out = (gint64) hp->head_dim_v * sizes->n_heads;
-  const gint64 rows[3] = { n_q, (gint64) hp->head_dim_k * sizes->n_kv_heads,
-                           (gint64) hp->head_dim_v * sizes->n_kv_heads };
-  const gint64 ne[2] = { n_out, hp->n_embd };
-
-  block->norm_eps = hp->rms_eps;
-  block->rope = hp->rope;
-  block->attention.head_dim_k = (gint32) hp->head_dim_k;
-  block->attention.head_dim_v = (gint32) hp->head_dim_v;
-  block->attention.n_heads = (gint32) sizes->n_heads;
-  block->attention.n_kv_heads = (gint32) sizes->n_kv_heads;
-  block->attention.scale = hp->attention_scale;
-  return load_projections (model, il, rows, error) &&
-         load_bias (model, il, "attn_q_norm.weight", hp->head_dim_k, &block->q_norm, error) &&
-         load_bias (model, il, "attn_k_norm.weight", hp->head_dim_k, &block->k_norm, error) &&
-         kvasir_weights_get (model->weights, il, "attn_output.weight", ne, &block->wo, error) &&
-         load_bias (model, il, "attn_output.bias", hp->n_embd, &block->bo, error);
-}
-
-static gboolean
-load_ffn (KvasirModel *model, gint il, GError **error)
-{
-  KvasirWeights *w = model->weights;
-  KvasirGluBlock *ffn = &model->layers[il].ffn;
-  const gint64 n_embd = model->hparams.n_embd, n_ff = model->hparams.layers[il].n_ff;
-  const gint64 up[2] = { n_embd, n_ff }, down[2] = { n_ff, n_embd };
-
-  ffn->kind = KVASIR_UNARY_SILU;
-  return kvasir_weights_get (w, il, "ffn_gate.weight", up, &ffn->gate, error) &&
-         kvasir_weights_get (w, il, "ffn_up.weight", up, &ffn->up, error) &&
-         kvasir_weights_get (w, il, "ffn_down.weight", down, &ffn->down, error) &&
-         load_bias (model, il, "ffn_gate.bias", n_ff, &ffn->gate_bias, error) &&
-         load_bias (model, il, "ffn_up.bias", n_ff, &ffn->up_bias, error) &&
-         load_bias (model, il, "ffn_down.bias", n_embd, &ffn->down_bias, error);
+    return load_fused (model, il, rows, block, error);
+  if (!kvasir_weights_get (w, il, "attn_q.weight", q, &block->wq, error) ||
+      !kvasir_load_optional (model, il, "attn_q.bias", rows[0], &block->bq, error))
+    return FALSE;
+  /* A layer that reads the rows of another one has only queries. */
+  if (model->hparams.layers[il].share >= 0)
+    return TRUE;
+  return kvasir_weights_get (w, il, "attn_k.weight", k, &block->wk, error) &&
+         kvasir_weights_get_optional (w, il, "attn_v.weight", v, &block->wv, error) &&
+         kvasir_load_optional (model, il, "attn_k.bias", rows[1], &block->bk, error) &&
+         kvasir_load_optional (model, il, "attn_v.bias", rows[2], &block->bv, error);
 }
 
 gboolean
-kvasir_arch_load_layers (KvasirModel *model, GError **error)
+kvasir_load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block, GError **error)
 {
-  const gint64 ne[2] = { model->hparams.n_embd, 0 };
+  const KvasirHparams *hp = &model->hparams;
+  const KvasirLayerHparams *sizes = &hp->layers[il];
+  const gint64 n_q = (gint64) sizes->head_dim_k * sizes->n_heads;
+  const gint64 n_out = (gint64) sizes->head_dim_v * sizes->n_heads;
+  const gint64 rows[3] = { n_q, (gint64) sizes->head_dim_k * sizes->n_kv_heads,
+                           (gint64) sizes->head_dim_v * sizes->n_kv_heads };
+  const gint64 ne[2] = { n_out, hp->n_embd };
 
-  for (gint il = 0; il < (gint) model->hparams.n_layers; il++)
-    {
-      KvasirLayer *layer = &model->layers[il];
-      if (kvasir_weights_has (model->weights, il, "ffn_gate_inp.weight"))
-        {
-          g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-                       "%s: blk.%d.ffn_gate_inp.weight: mixtures of experts are not supported",
-                       model->info.path, il);
-          return FALSE;
-        }
-      if (!kvasir_weights_get (model->weights, il, "attn_norm.weight", ne, &layer->attn_norm,
-                               error) ||
-          !load_attention (model, il, error) ||
-          !kvasir_weights_get (model->weights, il, "ffn_norm.weight", ne, &layer->ffn_norm,
-                               error) ||
-          !load_ffn (model, il, error))
-        return FALSE;
-    }
+  return load_projections (model, il, rows, block, error) &&
+         kvasir_load_optional (model, il, "attn_q_norm.weight", sizes->head_dim_k, &block->q_norm,
+                               error) &&
+         kvasir_load_optional (model, il, "attn_k_norm.weight", sizes->head_dim_k, &block->k_norm,
+                               error) &&
+         kvasir_load_optional (model, il, "attn_sinks.weight", sizes->n_heads, &block->sinks,
+                               error) &&
+         kvasir_load_matrix (model, il, "attn_output.weight", ne, &block->wo, error) &&
+         kvasir_load_optional (model, il, "attn_output.bias", hp->n_embd, &block->bo, error);
+}
+
+/* Gate and up in one tensor, the gate first. */
+static gboolean
+load_fused_up (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *ffn, GError **error)
+{
+  const gint64 ne[2] = { model->hparams.n_embd, 2 * (gint64) n_ff };
+  KvasirTensor *whole;
+
+  if (!kvasir_load_matrix (model, il, "ffn_up.weight", ne, &whole, error))
+    return FALSE;
+  ffn->gate = kvasir_weights_slice (model->weights, whole, 0, n_ff);
+  ffn->up = kvasir_weights_slice (model->weights, whole, n_ff, n_ff);
   return TRUE;
 }
 
-static KvasirTensor *
-build_attention (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTensor *x)
+gboolean
+kvasir_load_ffn (
+    KvasirModel *model, gint il, guint n_ff, gboolean fused, KvasirGluBlock *ffn, GError **error)
 {
-  const KvasirLayer *layer = &model->layers[il];
-  KvasirAttentionBlock block = layer->attention;
-  KvasirAttentionInputs inputs = { .positions = build->positions };
-  guint cache = 0;
+  KvasirWeights *w = model->weights;
+  const gint64 n_embd = model->hparams.n_embd;
+  const gint64 up[2] = { n_embd, n_ff }, down[2] = { n_ff, n_embd };
+  gboolean ok;
 
-  block.rope_factors = kvasir_model_get_rope_factors (model, build->long_context);
-  kvasir_memory_get_layer (build->memory, il, &inputs.k, &inputs.v, &cache);
-  inputs.slots = build->caches[cache].slots;
-  inputs.mask = build->caches[cache].mask;
-  x = kvasir_graph_rms_norm (build->graph, "attn_norm", x, layer->attn_norm,
-                             model->hparams.rms_eps);
-  return kvasir_block_attention (build->graph, &block, &inputs, x);
+  ok = kvasir_weights_get_optional (w, il, "ffn_gate.weight", up, &ffn->gate, error);
+  if (ok && ffn->gate == NULL && fused)
+    ok = load_fused_up (model, il, n_ff, ffn, error);
+  else
+    ok = ok && kvasir_weights_get (w, il, "ffn_up.weight", up, &ffn->up, error);
+  return ok && kvasir_weights_get (w, il, "ffn_down.weight", down, &ffn->down, error) &&
+         kvasir_load_optional (model, il, "ffn_gate.bias", n_ff, &ffn->gate_bias, error) &&
+         kvasir_load_optional (model, il, "ffn_up.bias", n_ff, &ffn->up_bias, error) &&
+         kvasir_load_optional (model, il, "ffn_down.bias", n_embd, &ffn->down_bias, error);
 }
 
-void
-kvasir_arch_build_layers (const KvasirModel *model, KvasirModelBuild *build)
+/* Numbers of the mixture; those that are 0 in @block are expected in the file. */
+static gboolean
+read_moe (KvasirModel *model, KvasirMoeBlock *moe, guint *n_experts, guint *n_ff, GError **error)
 {
-  const float eps = model->hparams.rms_eps;
-  KvasirGraph *g = build->graph;
-  KvasirTensor *x = kvasir_graph_get_rows (g, "embd", model->token_embd, build->tokens);
+  KvasirKeys keys = { model->gguf, model->info.arch, "" };
+  guint gating = moe->gating != 0 ? moe->gating : KVASIR_GATING_SOFTMAX;
 
-  for (guint il = 0; il < model->hparams.n_layers; il++)
+  *n_experts = 0;
+  *n_ff = model->hparams.layers[0].n_ff;
+  moe->n_groups = moe->n_groups_used = 1;
+  if (!kvasir_keys_get_size (&keys, "expert_count", 1u << 16, n_experts, error) ||
+      !kvasir_keys_get_size (&keys, "expert_used_count", *n_experts, &moe->n_used, error) ||
+      !kvasir_keys_get_size (&keys, "expert_feed_forward_length", KVASIR_MAX_WIDTH, n_ff, error) ||
+      !kvasir_keys_get_size (&keys, "expert_group_count", *n_experts, &moe->n_groups, error) ||
+      !kvasir_keys_get_size (&keys, "expert_group_used_count", moe->n_groups, &moe->n_groups_used,
+                             error) ||
+      !kvasir_keys_get_float (&keys, "expert_weights_scale", &moe->scale, error) ||
+      !kvasir_keys_get_bool (&keys, "expert_weights_norm", &moe->normalised, error) ||
+      !kvasir_keys_get_size (&keys, "expert_gating_func", KVASIR_GATING_SOFTMAX_CHOSEN, &gating,
+                             error))
+    return FALSE;
+  moe->gating = (KvasirGating) gating;
+  return TRUE;
+}
+
+static gboolean
+load_experts (
+    KvasirModel *model, gint il, const gint64 sizes[3], KvasirMoeBlock *moe, GError **error)
+{
+  KvasirWeights *w = model->weights;
+  const gint64 up[3] = { sizes[0], sizes[1], sizes[2] };
+  const gint64 down[3] = { sizes[1], sizes[0], sizes[2] };
+  const gint64 both[3] = { sizes[0], 2 * sizes[1], sizes[2] };
+  KvasirTensor *whole;
+
+  if (kvasir_weights_has (w, il, "ffn_gate_up_exps.weight"))
     {
-      const KvasirLayer *layer = &model->layers[il];
-      KvasirTensor *y;
-
-      kvasir_graph_set_layer (g, (gint) il);
-      x = kvasir_graph_add (g, "attn_res", x, build_attention (model, build, il, x));
-      /* Behind the last attention tokens no longer meet, so only those that are asked for go on. */
-      if (il == model->hparams.n_layers - 1)
-        {
-          kvasir_graph_begin_head (g);
-          x = kvasir_graph_get_rows (g, "out_rows", x, build->out_ids);
-        }
-      y = kvasir_graph_rms_norm (g, "ffn_norm", x, layer->ffn_norm, eps);
-      x = kvasir_graph_add (g, "ffn_res", x, kvasir_block_glu (g, &layer->ffn, y));
+      if (!kvasir_weights_get_stack (w, il, "ffn_gate_up_exps.weight", both, FALSE, &whole, error))
+        return FALSE;
+      moe->gate = kvasir_weights_slice (w, whole, 0, sizes[1]);
+      moe->up = kvasir_weights_slice (w, whole, sizes[1], sizes[1]);
     }
-  kvasir_graph_set_layer (g, -1);
-  x = kvasir_graph_rms_norm (g, "output_norm", x, model->output_norm, eps);
-  build->logits = kvasir_graph_mul_mat (g, "logits", model->output, x, model->output_bias);
+  else if (!kvasir_weights_get_stack (w, il, "ffn_gate_exps.weight", up, TRUE, &moe->gate, error) ||
+           !kvasir_weights_get_stack (w, il, "ffn_up_exps.weight", up, FALSE, &moe->up, error))
+    return FALSE;
+  return kvasir_weights_get_stack (w, il, "ffn_down_exps.weight", down, FALSE, &moe->down, error);
+}
+
+gboolean
+kvasir_load_moe (KvasirModel *model, gint il, KvasirMoeBlock *moe, GError **error)
+{
+  KvasirWeights *w = model->weights;
+  guint n_experts, n_ff;
+
+  if (!read_moe (model, moe, &n_experts, &n_ff, error))
+    return FALSE;
+
+  const gint64 n_embd = model->hparams.n_embd;
+  const gint64 router[2] = { n_embd, n_experts };
+  const gint64 wide[2] = { n_ff, n_experts }, narrow[2] = { n_embd, n_experts };
+  const gint64 sizes[3] = { n_embd, n_ff, n_experts };
+
+  return kvasir_load_matrix (model, il, "ffn_gate_inp.weight", router, &moe->router, error) &&
+         kvasir_load_optional (model, il, "ffn_gate_inp.bias", n_experts, &moe->router_bias,
+                               error) &&
+         kvasir_load_optional (model, il, "exp_probs_b.bias", n_experts, &moe->choice_bias,
+                               error) &&
+         load_experts (model, il, sizes, moe, error) &&
+         kvasir_weights_get_optional (w, il, "ffn_gate_exps.bias", wide, &moe->gate_bias, error) &&
+         kvasir_weights_get_optional (w, il, "ffn_up_exps.bias", wide, &moe->up_bias, error) &&
+         kvasir_weights_get_optional (w, il, "ffn_down_exps.bias", narrow, &moe->down_bias, error);
+}
+
+gboolean
+kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *block, GError **error)
+{
+  KvasirWeights *w = model->weights;
+  const gint64 n_embd = model->hparams.n_embd;
+  const gint64 up[2] = { n_embd, n_ff }, down[2] = { n_ff, n_embd };
+
+  return kvasir_weights_get_optional (w, il, "ffn_gate_shexp.weight", up, &block->gate, error) &&
+         kvasir_weights_get (w, il, "ffn_up_shexp.weight", up, &block->up, error) &&
+         kvasir_weights_get (w, il, "ffn_down_shexp.weight", down, &block->down, error);
+}
+
+static gboolean
+load_layer (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
+{
+  const gint64 n_embd = model->hparams.n_embd;
+
+  if (!kvasir_load_vector (model, il, "attn_norm.weight", n_embd, &layer->attn_norm, error) ||
+      !kvasir_load_attention (model, il, &layer->attention, error) ||
+      !kvasir_load_vector (model, il, "ffn_norm.weight", n_embd, &layer->ffn_norm, error))
+    return FALSE;
+  layer->ffn.kind = layer->moe.kind = layer->shared.kind = KVASIR_UNARY_SILU;
+  if (!kvasir_weights_has (model->weights, il, "ffn_gate_inp.weight"))
+    return kvasir_load_ffn (model, il, model->hparams.layers[il].n_ff, TRUE, &layer->ffn, error);
+  layer->moe.normalised = TRUE;
+  return kvasir_load_moe (model, il, &layer->moe, error);
+}
+
+gboolean
+kvasir_load_layers (KvasirModel *model, GError **error)
+{
+  KvasirLayer *layers = g_new0 (KvasirLayer, model->hparams.n_layers);
+
+  model->layers = layers;
+  for (gint il = 0; il < (gint) model->hparams.n_layers; il++)
+    if (!load_layer (model, il, &layers[il], error))
+      return FALSE;
+  return TRUE;
 }

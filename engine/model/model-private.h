@@ -1,33 +1,27 @@
 /* engine/model/model-private.h - the insides of a model, for engine/model and engine/session
  *
- * An architecture is a row of the table in arch.c: a name, a function that asks for its tensors,
- * and one that adds its operations to a graph. Both share the blocks of engine/graph.
- * Thread: as model.h says.
+ * An architecture is a row of the table in arch.c: a name, a function that says how its layers
+ * differ from a plain decoder's, one that asks for its tensors, and one that adds its operations to
+ * a graph. What several families share is in layers.h (tensors) and build.h (operations). Thread:
+ * as model.h says.
  */
 #pragma once
 
 #include "engine/graph/blocks.h"
 #include "engine/graph/graph.h"
-#include "engine/memory/kv-cache.h"
 #include "engine/model/hparams.h"
+#include "engine/model/keys.h"
 #include "engine/model/model.h"
 #include "engine/model/weights.h"
 
 G_BEGIN_DECLS
 
+/* Inputs of one cache of attention. */
 typedef struct
 {
-  KvasirTensor *attn_norm; /* [n_embd] */
-  KvasirAttentionBlock attention;
-  KvasirTensor *ffn_norm; /* [n_embd] */
-  KvasirGluBlock ffn;
-} KvasirLayer;
-
-/* Inputs of one cache. */
-typedef struct
-{
-  KvasirTensor *slots; /* I64 [n_tokens] */
-  KvasirTensor *mask;  /* I64 [cells / 64, n_tokens] */
+  KvasirTensor *slots;     /* I64 [n_tokens] */
+  KvasirTensor *mask;      /* I64 [cells / 64, n_tokens] */
+  KvasirTensor *distances; /* I32 [cells * streams + n_tokens] (nullable): with ALiBi */
 } KvasirCacheInputs;
 
 /* What one step reads and gives. */
@@ -35,21 +29,31 @@ typedef struct
 {
   KvasirGraph *graph;
   const KvasirMemory *memory;
-  KvasirTensor *tokens;    /* I32 [n_tokens] */
-  KvasirTensor *positions; /* I32 [n_tokens] */
-  KvasirTensor *out_ids;   /* I32 [n_outputs], which tokens go through the head */
+  KvasirTensor *tokens;     /* I32 [n_tokens] */
+  KvasirTensor *positions;  /* I32 [n_tokens], with M-RoPE [4 * n_tokens], plane after plane */
+  KvasirTensor *out_ids;    /* I32 [n_outputs], which tokens go through the head */
+  KvasirTensor *state_rows; /* I32 [2 + n_keep, n_seq_max] (nullable): with recurrent layers */
   KvasirCacheInputs caches[KVASIR_MAX_CACHES];
   gboolean long_context; /* a sequence may be longer than the original context */
-  KvasirTensor *logits;  /* out: F32 [n_vocab, n_outputs] */
+  gboolean rotate;       /* quantised K and V are kept under a Hadamard rotation */
+  KvasirTensor *logits;  /* out: F32 [n_vocab, n_outputs]; of encoders [n_embd, n_outputs] */
 } KvasirModelBuild;
 
 typedef struct
 {
   const char *name;
-  KvasirMemoryClass memory_class;
+  /* Layers may lack heads or a feed-forward net. */
+  gboolean may_lack_attention;
+  /* (nullable) Reads own keys and says in hparams what each layer keeps, before tensors are asked
+   * for. */
+  gboolean (*setup) (KvasirModel *model, GError **error);
   /* Asks for the tensors of the layers; those of the ends are there already. */
   gboolean (*load) (KvasirModel *model, GError **error);
   void (*build) (const KvasirModel *model, KvasirModelBuild *build);
+  /* Of token_embd, output and output_norm: NULL the names of most models. An encoder has no output.
+   */
+  const char *output_norm_name;
+  gboolean is_encoder;
 } KvasirArch;
 
 struct _KvasirModel
@@ -67,12 +71,14 @@ struct _KvasirModel
   KvasirWeights *weights;   /* (owned) (nullable) */
   KvasirTensor *token_embd; /* [n_embd, n_vocab] */
   KvasirTensor *output_norm;
-  KvasirTensor *output;      /* [n_embd, n_vocab]; token_embd where tied */
-  KvasirTensor *output_bias; /* [n_vocab] (nullable) */
-  KvasirTensor *rope_freqs;  /* [n_rot / 2] (nullable) */
-  KvasirTensor *rope_long;   /* [n_rot / 2] (nullable) */
-  KvasirTensor *rope_short;  /* [n_rot / 2] (nullable) */
-  KvasirLayer *layers;       /* (owned) [n_layers] */
+  KvasirTensor *output_norm_bias; /* (nullable) */
+  KvasirTensor *output;           /* [n_embd, n_vocab]; token_embd where tied */
+  KvasirTensor *output_bias;      /* [n_vocab] (nullable) */
+  KvasirTensor *rope_freqs;       /* [n_rot / 2] (nullable) */
+  KvasirTensor *rope_long;        /* [n_rot / 2] (nullable) */
+  KvasirTensor *rope_short;       /* [n_rot / 2] (nullable) */
+  gpointer layers; /* (owned) (nullable): of the architecture's own layer type, freed by g_free() */
+  gpointer extra;  /* (owned) (nullable): of the architecture, freed by g_free() */
 };
 
 /* The row of an architecture, or NULL with KVASIR_ENGINE_ERROR_UNSUPPORTED naming it and those that
@@ -81,17 +87,13 @@ const KvasirArch *kvasir_arch_find (const char *name, GError **error);
 
 /* Frequency factors of this context, or NULL. */
 KvasirTensor *kvasir_model_get_rope_factors (const KvasirModel *self, gboolean long_context);
+/* Elements of the Hadamard blocks that rows of a K cache of @type are kept under, where rotation is
+ * asked for; 0: plain. V: at most 64. */
+gint kvasir_model_get_rotation (KvasirType type, guint head_dim);
 /* What the memory is made of. @layers: [n_layers] */
-void kvasir_model_fill_kv_layers (const KvasirModel *self, KvasirKvLayer *layers);
+void kvasir_model_fill_memory_layers (const KvasirModel *self, KvasirMemoryLayer *layers);
 /* Adds the operations of one step. */
 void kvasir_model_build (const KvasirModel *self, KvasirModelBuild *build);
-
-/* ---- for architecture files */
-/* Norm, projections (separate or fused), biases where the file has them, and feed-forward of every
- * layer. */
-gboolean kvasir_arch_load_layers (KvasirModel *model, GError **error);
-/* Pre-norm layers with attention and a gated feed-forward, then norm and output matrix. */
-void kvasir_arch_build_layers (const KvasirModel *model, KvasirModelBuild *build);
 
 extern const KvasirArch kvasir_arch_llama;
 extern const KvasirArch kvasir_arch_qwen2;

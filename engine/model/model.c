@@ -13,6 +13,7 @@ free_model (KvasirModel *self)
   g_clear_error (&self->chat_error);
   g_free (self->title);
   g_free (self->layers);
+  g_free (self->extra);
   g_free (self);
 }
 
@@ -79,24 +80,37 @@ load_vocab (KvasirModel *self, GError **error)
 }
 
 static gboolean
-load_ends (KvasirModel *self, GError **error)
+load_rope_factors (KvasirModel *self, GError **error)
+{
+  KvasirWeights *w = self->weights;
+  const gint64 rope[2] = { self->hparams.rope.n_rot / 2, 0 };
+
+  return rope[0] == 0 || (kvasir_weights_get_optional (w, -1, "rope_freqs.weight", rope,
+                                                       &self->rope_freqs, error) &&
+                          kvasir_weights_get_optional (w, -1, "rope_factors_long.weight", rope,
+                                                       &self->rope_long, error) &&
+                          kvasir_weights_get_optional (w, -1, "rope_factors_short.weight", rope,
+                                                       &self->rope_short, error));
+}
+
+static gboolean
+load_output (KvasirModel *self, GError **error)
 {
   KvasirWeights *w = self->weights;
   const KvasirHparams *hp = &self->hparams;
+  const char *name = self->arch->output_norm_name;
   const gint64 matrix[2] = { hp->n_embd, hp->n_vocab };
   const gint64 norm[2] = { hp->n_embd, 0 };
   const gint64 bias[2] = { hp->n_vocab, 0 };
-  const gint64 rope[2] = { hp->rope.n_rot / 2, 0 };
 
-  if (!kvasir_weights_get (w, -1, "token_embd.weight", matrix, &self->token_embd, error) ||
-      !kvasir_weights_get (w, -1, "output_norm.weight", norm, &self->output_norm, error) ||
-      !kvasir_weights_get_optional (w, -1, "output.weight", matrix, &self->output, error) ||
-      !kvasir_weights_get_optional (w, -1, "output.bias", bias, &self->output_bias, error) ||
-      !kvasir_weights_get_optional (w, -1, "rope_freqs.weight", rope, &self->rope_freqs, error) ||
-      !kvasir_weights_get_optional (w, -1, "rope_factors_long.weight", rope, &self->rope_long,
+  if (self->arch->is_encoder)
+    return TRUE;
+  if (!kvasir_weights_get (w, -1, name != NULL ? name : "output_norm.weight", norm,
+                           &self->output_norm, error) ||
+      !kvasir_weights_get_optional (w, -1, "output_norm.bias", norm, &self->output_norm_bias,
                                     error) ||
-      !kvasir_weights_get_optional (w, -1, "rope_factors_short.weight", rope, &self->rope_short,
-                                    error))
+      !kvasir_weights_get_optional (w, -1, "output.weight", matrix, &self->output, error) ||
+      !kvasir_weights_get_optional (w, -1, "output.bias", bias, &self->output_bias, error))
     return FALSE;
   if (self->output == NULL)
     self->output = self->token_embd;
@@ -104,10 +118,19 @@ load_ends (KvasirModel *self, GError **error)
 }
 
 static gboolean
+load_ends (KvasirModel *self, GError **error)
+{
+  const gint64 matrix[2] = { self->hparams.n_embd, self->hparams.n_vocab };
+
+  return kvasir_weights_get (self->weights, -1, "token_embd.weight", matrix, &self->token_embd,
+                             error) &&
+         load_output (self, error) && load_rope_factors (self, error);
+}
+
+static gboolean
 load_tensors (KvasirModel *self, const KvasirModelParams *params, GError **error)
 {
   self->weights = kvasir_weights_new (self->gguf, params->device);
-  self->layers = g_new0 (KvasirLayer, self->hparams.n_layers);
   if (!load_ends (self, error) || !self->arch->load (self, error) ||
       !kvasir_weights_load (self->weights, params->no_alloc, error))
     return FALSE;
@@ -146,7 +169,7 @@ describe (KvasirModel *self)
   const KvasirHparams *hp = &self->hparams;
   KvasirModelInfo *info = &self->info;
 
-  info->memory_class = self->arch->memory_class;
+  info->memory_class = hp->memory_class;
   info->n_layers = hp->n_layers;
   info->n_embd = hp->n_embd;
   info->n_heads = hp->layers[0].n_heads;
@@ -156,8 +179,9 @@ describe (KvasirModel *self)
   info->n_vocab = hp->n_vocab;
   info->n_ctx_train = hp->n_ctx_train;
   for (guint i = 0; i < hp->n_layers; i++)
-    info->kv_bytes_per_token_f16 +=
-        (guint64) hp->layers[i].n_kv_heads * (hp->head_dim_k + hp->head_dim_v) * 2;
+    if (hp->layers[i].share < 0)
+      info->kv_bytes_per_token_f16 +=
+          2 * (guint64) (hp->layers[i].n_embd_k + hp->layers[i].n_embd_v);
 }
 
 KvasirModel *
@@ -182,7 +206,8 @@ kvasir_model_new (const char *path, const KvasirModelParams *params, GError **er
   if (params->vocab_only)
     return g_steal_pointer (&self);
   if (!kvasir_hparams_read (&self->hparams, self->gguf, self->info.arch, self->info.n_vocab,
-                            error) ||
+                            self->arch->may_lack_attention ? 0 : 1, error) ||
+      (self->arch->setup != NULL && !self->arch->setup (self, error)) ||
       !load_tensors (self, params, error))
     return NULL;
   describe (self);
@@ -254,19 +279,23 @@ kvasir_model_get_rope_factors (const KvasirModel *self, gboolean long_context)
 }
 
 void
-kvasir_model_fill_kv_layers (const KvasirModel *self, KvasirKvLayer *layers)
+kvasir_model_fill_memory_layers (const KvasirModel *self, KvasirMemoryLayer *layers)
 {
-  const KvasirHparams *hp = &self->hparams;
+  for (guint i = 0; i < self->hparams.n_layers; i++)
+    {
+      const KvasirLayerHparams *layer = &self->hparams.layers[i];
 
-  for (guint i = 0; i < hp->n_layers; i++)
-    layers[i] = (KvasirKvLayer){
-      .layer = (gint) i,
-      .n_embd_k = hp->head_dim_k * hp->layers[i].n_kv_heads,
-      .n_embd_v = hp->head_dim_v * hp->layers[i].n_kv_heads,
-      .head_dim_k = hp->head_dim_k,
-      .head_dim_v = hp->head_dim_v,
-      .buffer_type = self->device->buffer_type,
-    };
+      layers[i] = (KvasirMemoryLayer){ .has_attention = layer->has_attention,
+                                       .is_swa = layer->is_swa,
+                                       .share = layer->share,
+                                       .n_embd_k = layer->n_embd_k,
+                                       .n_embd_v = layer->n_embd_v,
+                                       .head_dim_k = layer->head_dim_k,
+                                       .head_dim_v = layer->head_dim_v,
+                                       .n_embd_r = layer->n_embd_r,
+                                       .n_embd_s = layer->n_embd_s,
+                                       .buffer_type = self->device->buffer_type };
+    }
 }
 
 void

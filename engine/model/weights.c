@@ -69,7 +69,7 @@ make_name (char *full, gint layer, const char *name)
 }
 
 static KvasirTensor *
-add_weight (KvasirWeights *self, const char *name, int type, const gint64 ne[2], guint64 offset)
+add_weight (KvasirWeights *self, const char *name, int type, const gint64 ne[3], guint64 offset)
 {
   Weight weight = { g_new0 (KvasirTensor, 1), offset, 0 };
   KvasirTensor *t = weight.tensor;
@@ -77,12 +77,14 @@ add_weight (KvasirWeights *self, const char *name, int type, const gint64 ne[2],
   t->type = (KvasirType) type;
   t->ne[0] = ne[0];
   t->ne[1] = MAX (ne[1], 1);
-  t->ne[2] = t->ne[3] = 1;
+  t->ne[2] = MAX (ne[2], 1);
+  t->ne[3] = 1;
   t->nb[0] = kvasir_type_get_block_bytes (type);
   t->nb[1] = kvasir_type_get_row_bytes (type, ne[0]);
-  t->nb[2] = t->nb[3] = t->nb[1] * (gsize) t->ne[1];
+  t->nb[2] = t->nb[1] * (gsize) t->ne[1];
+  t->nb[3] = t->nb[2] * (gsize) t->ne[2];
   g_strlcpy (t->name, name, sizeof t->name);
-  weight.n_bytes = t->nb[2];
+  weight.n_bytes = t->nb[3];
   g_array_append_val (self->weights, weight);
   return t;
 }
@@ -101,12 +103,12 @@ format_shape (guint n_dims, const gint64 *ne)
 static gboolean
 check_tensor (KvasirWeights *self,
               const KvasirGgufTensor *found,
-              const gint64 ne[2],
+              const gint64 ne[3],
               GError **error)
 {
-  guint n_dims = ne[1] > 0 ? 2 : 1;
-  gboolean same = found->ne[0] == ne[0] && found->ne[1] == MAX (ne[1], 1) && found->ne[2] == 1 &&
-                  found->ne[3] == 1;
+  guint n_dims = ne[2] > 0 ? 3 : ne[1] > 0 ? 2 : 1;
+  gboolean same = found->ne[0] == ne[0] && found->ne[1] == MAX (ne[1], 1) &&
+                  found->ne[2] == MAX (ne[2], 1) && found->ne[3] == 1;
 
   if (!same)
     {
@@ -127,13 +129,13 @@ check_tensor (KvasirWeights *self,
   return TRUE;
 }
 
-gboolean
-kvasir_weights_get_optional (KvasirWeights *self,
-                             gint layer,
-                             const char *name,
-                             const gint64 ne[2],
-                             KvasirTensor **tensor,
-                             GError **error)
+static gboolean
+find (KvasirWeights *self,
+      gint layer,
+      const char *name,
+      const gint64 ne[3],
+      KvasirTensor **tensor,
+      GError **error)
 {
   char full[NAME_LEN];
   const KvasirGgufTensor *found;
@@ -149,6 +151,45 @@ kvasir_weights_get_optional (KvasirWeights *self,
   return TRUE;
 }
 
+static gboolean
+fail_missing (
+    const KvasirWeights *self, gint layer, const char *name, const gint64 ne[3], GError **error)
+{
+  g_autofree char *shape = format_shape (ne[2] > 0 ? 3 : ne[1] > 0 ? 2 : 1, ne);
+  char full[NAME_LEN];
+
+  make_name (full, layer, name);
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_FILE,
+               "%s: %s: a tensor %s expected, none found", kvasir_gguf_get_path (self->gguf), full,
+               shape);
+  return FALSE;
+}
+
+gboolean
+kvasir_weights_get_stack (KvasirWeights *self,
+                          gint layer,
+                          const char *name,
+                          const gint64 ne[3],
+                          gboolean optional,
+                          KvasirTensor **tensor,
+                          GError **error)
+{
+  return find (self, layer, name, ne, tensor, error) &&
+         (*tensor != NULL || optional || fail_missing (self, layer, name, ne, error));
+}
+
+gboolean
+kvasir_weights_get_optional (KvasirWeights *self,
+                             gint layer,
+                             const char *name,
+                             const gint64 ne[2],
+                             KvasirTensor **tensor,
+                             GError **error)
+{
+  const gint64 shape[3] = { ne[0], ne[1], 0 };
+  return find (self, layer, name, shape, tensor, error);
+}
+
 gboolean
 kvasir_weights_get (KvasirWeights *self,
                     gint layer,
@@ -157,19 +198,8 @@ kvasir_weights_get (KvasirWeights *self,
                     KvasirTensor **tensor,
                     GError **error)
 {
-  g_autofree char *shape = NULL;
-  char full[NAME_LEN];
-
-  if (!kvasir_weights_get_optional (self, layer, name, ne, tensor, error))
-    return FALSE;
-  if (*tensor != NULL)
-    return TRUE;
-  make_name (full, layer, name);
-  shape = format_shape (ne[1] > 0 ? 2 : 1, ne);
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_FILE,
-               "%s: %s: a tensor %s expected, none found", kvasir_gguf_get_path (self->gguf), full,
-               shape);
-  return FALSE;
+  const gint64 shape[3] = { ne[0], ne[1], 0 };
+  return kvasir_weights_get_stack (self, layer, name, shape, FALSE, tensor, error);
 }
 
 gboolean
@@ -184,8 +214,11 @@ KvasirTensor *
 kvasir_weights_slice (KvasirWeights *self, KvasirTensor *whole, gint64 first, gint64 n)
 {
   gboolean is_vector = whole->ne[1] == 1;
-  gint64 ne[2] = { is_vector ? n : whole->ne[0], is_vector ? 0 : n };
+  gint64 ne[3] = { is_vector ? n : whole->ne[0], is_vector ? 0 : n, whole->ne[2] };
   KvasirTensor *t = add_weight (self, whole->name, whole->type, ne, 0);
+
+  for (guint i = 2; i < KVASIR_MAX_DIMS; i++)
+    t->nb[i] = whole->nb[i];
 
   t->view_src = whole;
   t->view_offset = (gsize) first * whole->nb[is_vector ? 0 : 1];

@@ -41,9 +41,17 @@ gboolean kvasir_weights_get_optional (KvasirWeights *self,
                                       const gint64 ne[2],
                                       KvasirTensor **tensor,
                                       GError **error);
+/* Of three extents: experts, heads. @optional: a missing one leaves NULL. */
+gboolean kvasir_weights_get_stack (KvasirWeights *self,
+                                   gint layer,
+                                   const char *name,
+                                   const gint64 ne[3],
+                                   gboolean optional,
+                                   KvasirTensor **tensor,
+                                   GError **error);
 gboolean kvasir_weights_has (const KvasirWeights *self, gint layer, const char *name);
-/* The rows [@first, @first + @n) of a matrix, or elements of a vector, as a tensor of its own:
- * matrices that a file stores as one. */
+/* The rows [@first, @first + @n) of a matrix (of each matrix of a stack), or elements of a vector,
+ * as a tensor of its own: matrices that a file stores as one. */
 KvasirTensor *
 kvasir_weights_slice (KvasirWeights *self, KvasirTensor *whole, gint64 first, gint64 n);
 

@@ -41,26 +41,28 @@ reserve_step (KvasirContext *self, GError **error)
 static gboolean
 reserve_shift (KvasirContext *self, GError **error)
 {
-  KvasirRopeParams rope = self->model->hparams.rope;
   KvasirTensor *factors = kvasir_model_get_rope_factors (self->model, self->step.long_context);
   KvasirGraph *g;
 
   if (kvasir_memory_get_shift_obstacle (self->memory) != NULL)
     return TRUE;
-  rope.head_dim = (gint32) self->model->hparams.head_dim_k;
-  rope.shift_scales = self->params.shift_scales;
   g = kvasir_graph_new ();
   for (guint c = 0; c < kvasir_memory_get_n_caches (self->memory); c++)
     self->shifts[c] = kvasir_graph_input (
         g, "shifts", KVASIR_TYPE_I32, kvasir_memory_get_size (self->memory, c), 0, KVASIR_DYN_NONE);
   for (guint il = 0; il < self->model->hparams.n_layers; il++)
     {
+      const KvasirLayerHparams *layer = &self->model->hparams.layers[il];
+      KvasirRopeParams rope = layer->rope;
       KvasirTensor *k, *v;
       guint cache = 0;
+      rope.head_dim = (gint32) layer->head_dim_k;
+      rope.shift_scales = self->params.shift_scales;
       kvasir_memory_get_layer (self->memory, il, &k, &v, &cache);
       kvasir_graph_set_layer (g, (gint) il);
       if (k != NULL)
-        kvasir_graph_rope_shift (g, "k_shift", k, self->shifts[cache], factors, &rope);
+        kvasir_graph_rope_shift (g, "k_shift", k, self->shifts[cache],
+                                 layer->has_rope_factors ? factors : NULL, &rope);
     }
   self->shift_plan = kvasir_graph_plan_new (self->model->device, g, self->params.no_alloc, error);
   return self->shift_plan != NULL;

@@ -1,7 +1,7 @@
 #include "engine/session/context-private.h"
 
 #include "engine/error.h"
-#include "engine/memory/kv-cache.h"
+#include "engine/memory/memory-params.h"
 
 #define CELL_PADDING 256
 
@@ -92,23 +92,34 @@ hash_rope (const KvasirContext *self)
 static gboolean
 make_memory (KvasirContext *self, GError **error)
 {
-  const guint n_layers = self->model->hparams.n_layers;
-  g_autofree KvasirKvLayer *layers = g_new0 (KvasirKvLayer, n_layers);
-  const KvasirKvCacheParams params = {
+  const KvasirHparams *hp = &self->model->hparams;
+  g_autofree KvasirMemoryLayer *layers = g_new0 (KvasirMemoryLayer, hp->n_layers);
+  const KvasirMemoryParams params = {
+    .klass = hp->memory_class,
     .kv_size = self->params.n_ctx,
+    .n_streams = 1,
+    .unified = self->params.kv_unified,
     .n_seq_max = self->params.n_seq_max,
     .n_ubatch = self->params.n_ubatch,
     .type_k = self->params.type_k,
     .type_v = self->params.type_v,
-    .n_layers = n_layers,
+    .v_transposed = !self->params.flash_attn,
+    .swa_full = self->params.swa_full,
+    .window = hp->window,
+    .n_swa = hp->n_swa,
+    .is_causal = hp->is_causal,
+    .n_pos_per_token = hp->n_pos_per_token,
+    .n_rs_seq = hp->can_keep_states ? self->params.n_rs_seq : 0,
+    .n_layers = hp->n_layers,
     .layers = layers,
     .no_alloc = self->params.no_alloc,
     .arch = self->model->info.arch,
     .rope_hash = hash_rope (self),
+    .n_ctx_seq = self->params.n_ctx,
   };
 
-  kvasir_model_fill_kv_layers (self->model, layers);
-  self->memory = kvasir_kv_cache_new (&params, error);
+  kvasir_model_fill_memory_layers (self->model, layers);
+  self->memory = kvasir_memory_new (&params, error);
   return self->memory != NULL;
 }
 

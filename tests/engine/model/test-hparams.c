@@ -15,7 +15,7 @@ read_hparams (const ModelLie *lie, KvasirHparams *hp, GError **error)
   g_autoptr (KvasirGguf) gguf = open_bytes (bytes->data, bytes->len, &file_error);
 
   g_assert_no_error (file_error);
-  return kvasir_hparams_read (hp, gguf, "llama", 0, error);
+  return kvasir_hparams_read (hp, gguf, "llama", 0, 1, error);
 }
 
 static KvasirHparams

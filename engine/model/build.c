@@ -1,0 +1,254 @@
+#include "engine/model/build.h"
+
+/* Blocks of the Hadamard rotation of V, and the least ones of K. */
+#define ROTATE_BLOCK 64
+
+KvasirTensor *
+kvasir_build_embedding (const KvasirModel *model, KvasirModelBuild *build)
+{
+  return kvasir_graph_get_rows (build->graph, "embd", model->token_embd, build->tokens);
+}
+
+KvasirTensor *
+kvasir_build_rope (
+    const KvasirModel *model, KvasirModelBuild *build, const char *name, guint il, KvasirTensor *x)
+{
+  const KvasirLayerHparams *layer = &model->hparams.layers[il];
+  KvasirTensor *factors = NULL;
+
+  if (layer->rope.n_rot == 0)
+    return x;
+  if (layer->has_rope_factors)
+    factors = kvasir_model_get_rope_factors (model, build->long_context);
+  return kvasir_graph_rope (build->graph, name, x, build->positions, factors, &layer->rope);
+}
+
+gint
+kvasir_model_get_rotation (KvasirType type, guint head_dim)
+{
+  gint n = ROTATE_BLOCK;
+
+  if (kvasir_type_get_block_len ((int) type) == 1 || head_dim % ROTATE_BLOCK != 0)
+    return 0;
+  while (head_dim % (2 * (guint) n) == 0)
+    n *= 2;
+  return n;
+}
+
+/* The blocks that the rows of the layer's caches lie under, 0: plain. */
+static gint
+get_rotation (const KvasirModelBuild *build,
+              const KvasirTensor *cache,
+              guint head_dim,
+              gboolean of_v)
+{
+  gint n = build->rotate ? kvasir_model_get_rotation (cache->type, head_dim) : 0;
+
+  return of_v ? MIN (n, ROTATE_BLOCK) : n;
+}
+
+static KvasirTensor *
+rotate (KvasirModelBuild *build, const char *name, KvasirTensor *x, gint n)
+{
+  return n > 0 ? kvasir_graph_hadamard (build->graph, name, x, n) : x;
+}
+
+/* [w * m, n] of [w, m, n] or of what is so already. */
+static KvasirTensor *
+flatten (KvasirModelBuild *build, KvasirTensor *x)
+{
+  return x->ne[2] > 1 || x->dyn[2] != KVASIR_DYN_NONE ? kvasir_graph_join (build->graph, x) : x;
+}
+
+static KvasirTensor *
+store_v (KvasirModelBuild *build, const KvasirCacheInputs *in, KvasirTensor *v, KvasirTensor *cache)
+{
+  v = flatten (build, v);
+  if (kvasir_memory_is_v_transposed (build->memory))
+    return kvasir_graph_set_columns (build->graph, "v_cache", v, in->slots, cache);
+  return kvasir_graph_set_rows (build->graph, "v_cache", v, in->slots, cache);
+}
+
+/* The first elements of K's rows: [n, cells, streams]. */
+static KvasirTensor *
+view_v (KvasirModelBuild *build, KvasirTensor *k_cache, guint head_dim_v)
+{
+  return kvasir_graph_slice (build->graph, k_cache, 0, head_dim_v);
+}
+
+KvasirTensor *
+kvasir_build_attend (const KvasirModel *model,
+                     KvasirModelBuild *build,
+                     guint il,
+                     const KvasirAttend *attend)
+{
+  const KvasirLayerHparams *layer = &model->hparams.layers[il];
+  KvasirAttentionParams params = { .head_dim_k = (gint32) layer->head_dim_k,
+                                   .head_dim_v = (gint32) layer->head_dim_v,
+                                   .n_heads = (gint32) layer->n_heads,
+                                   .n_kv_heads = (gint32) layer->n_kv_heads,
+                                   .scale = attend->scale,
+                                   .softcap = attend->softcap,
+                                   .max_bias = model->hparams.max_bias };
+  KvasirAttentionSources sources = { .q = attend->q, .sinks = attend->sinks };
+  KvasirTensor *k_cache, *v_cache, *out;
+  guint cache = 0;
+  gint turn_k, turn_v;
+
+  kvasir_memory_get_layer (build->memory, il, &k_cache, &v_cache, &cache);
+  const KvasirCacheInputs *in = &build->caches[cache];
+  if (attend->head_dim_v > 0)
+    params.head_dim_v = (gint32) attend->head_dim_v;
+  params.cache = (gint32) cache;
+  turn_k = get_rotation (build, k_cache, layer->head_dim_k, FALSE);
+  sources.q = rotate (build, "q_rot", attend->q, turn_k);
+  sources.k = k_cache;
+  if (attend->k != NULL)
+    sources.k = kvasir_graph_set_rows (build->graph, "k_cache",
+                                       flatten (build, rotate (build, "k_rot", attend->k, turn_k)),
+                                       in->slots, k_cache);
+  if (v_cache == NULL)
+    {
+      turn_v = turn_k;
+      sources.v = view_v (build, sources.k, (guint) params.head_dim_v);
+    }
+  else
+    {
+      turn_v = get_rotation (build, v_cache, layer->head_dim_v, TRUE);
+      params.v_transposed = kvasir_memory_is_v_transposed (build->memory);
+      sources.v = v_cache;
+      if (attend->v != NULL)
+        sources.v = store_v (build, in, rotate (build, "v_rot", attend->v, turn_v), v_cache);
+    }
+  sources.mask = in->mask;
+  sources.distances = params.max_bias != 0 ? in->distances : NULL;
+  out = kvasir_graph_attention (build->graph, &sources, &params);
+  return rotate (build, "attn_rot", out, turn_v);
+}
+
+/* [d, heads, n] of a projection, with the norm over each head where the model has one, turned by
+ * its positions. */
+static KvasirTensor *
+turn_heads (const KvasirModel *model,
+            KvasirModelBuild *build,
+            guint il,
+            KvasirTensor *x,
+            KvasirTensor *norm,
+            gboolean is_query)
+{
+  x = kvasir_graph_split (build->graph, x, model->hparams.layers[il].head_dim_k);
+  if (norm != NULL)
+    x = kvasir_graph_rms_norm (build->graph, is_query ? "q_norm" : "k_norm", x, norm,
+                               model->hparams.rms_eps);
+  return kvasir_build_rope (model, build, is_query ? "q_rope" : "k_rope", il, x);
+}
+
+KvasirTensor *
+kvasir_build_self_attention (const KvasirModel *model,
+                             KvasirModelBuild *build,
+                             guint il,
+                             const KvasirAttentionBlock *block,
+                             KvasirTensor *x)
+{
+  KvasirGraph *g = build->graph;
+  KvasirAttend attend = { .sinks = block->sinks, .scale = model->hparams.attention_scale };
+  KvasirTensor *q = kvasir_graph_mul_mat (g, "q", block->wq, x, block->bq), *k = NULL;
+
+  if (block->wk != NULL)
+    {
+      k = kvasir_graph_mul_mat (g, "k", block->wk, x, block->bk);
+      attend.v = kvasir_graph_mul_mat (g, "v", block->wv, x, block->bv);
+    }
+  attend.q = turn_heads (model, build, il, q, block->q_norm, TRUE);
+  if (k != NULL)
+    attend.k = turn_heads (model, build, il, k, block->k_norm, FALSE);
+  return kvasir_graph_mul_mat (g, "attn_out", block->wo,
+                               kvasir_build_attend (model, build, il, &attend), block->bo);
+}
+
+KvasirTensor *
+kvasir_build_ffn (KvasirModelBuild *build, const KvasirLayer *layer, KvasirTensor *x)
+{
+  KvasirGraph *g = build->graph;
+  KvasirTensor *y;
+
+  if (layer->moe.router == NULL)
+    return kvasir_block_glu (g, &layer->ffn, x);
+  y = kvasir_block_moe (g, &layer->moe, x, NULL);
+  if (layer->shared.down != NULL)
+    y = kvasir_graph_add (g, "ffn_shared", y, kvasir_block_glu (g, &layer->shared, x));
+  return y;
+}
+
+void
+kvasir_build_begin_outputs (KvasirModelBuild *build)
+{
+  kvasir_graph_begin_head (build->graph);
+}
+
+KvasirTensor *
+kvasir_build_take_outputs (KvasirModelBuild *build, KvasirTensor *x)
+{
+  return kvasir_graph_get_rows (build->graph, "out_rows", x, build->out_ids);
+}
+
+void
+kvasir_build_logits (const KvasirModel *model, KvasirModelBuild *build, KvasirTensor *x)
+{
+  KvasirGraph *g = build->graph;
+
+  kvasir_graph_set_layer (g, -1);
+  x = kvasir_graph_rms_norm (g, "output_norm", x, model->output_norm, model->hparams.rms_eps);
+  build->logits = kvasir_graph_mul_mat (g, "logits", model->output, x, model->output_bias);
+}
+
+static KvasirStateSource
+get_state (KvasirModelBuild *build, guint il, gboolean of_scan, guint offset)
+{
+  KvasirTensor *r, *s;
+
+  kvasir_memory_get_state_layer (build->memory, il, &r, &s);
+  return (KvasirStateSource){ .state = of_scan ? s : r,
+                              .rows = build->state_rows,
+                              .offset = (gint) offset };
+}
+
+KvasirStateSource
+kvasir_build_state_r (KvasirModelBuild *build, guint il, guint offset)
+{
+  return get_state (build, il, FALSE, offset);
+}
+
+KvasirStateSource
+kvasir_build_state_s (KvasirModelBuild *build, guint il)
+{
+  return get_state (build, il, TRUE, 0);
+}
+
+void
+kvasir_build_layers (const KvasirModel *model, KvasirModelBuild *build)
+{
+  const float eps = model->hparams.rms_eps;
+  const KvasirLayer *layers = model->layers;
+  KvasirGraph *g = build->graph;
+  KvasirTensor *x = kvasir_build_embedding (model, build);
+
+  for (guint il = 0; il < model->hparams.n_layers; il++)
+    {
+      const KvasirLayer *layer = &layers[il];
+      KvasirTensor *y;
+
+      kvasir_graph_set_layer (g, (gint) il);
+      y = kvasir_graph_rms_norm (g, "attn_norm", x, layer->attn_norm, eps);
+      y = kvasir_build_self_attention (model, build, il, &layer->attention, y);
+      x = kvasir_graph_add (g, "attn_res", x, y);
+      if (il == model->hparams.n_layers - 1)
+        {
+          kvasir_build_begin_outputs (build);
+          x = kvasir_build_take_outputs (build, x);
+        }
+      y = kvasir_graph_rms_norm (g, "ffn_norm", x, layer->ffn_norm, eps);
+      x = kvasir_graph_add (g, "ffn_res", x, kvasir_build_ffn (build, layer, y));
+    }
+  kvasir_build_logits (model, build, x);
+}

@@ -1,0 +1,65 @@
+/* engine/model/layers.h - tensors that the layers of several architectures share
+ *
+ * Each function asks for tensors of layer @il (-1: of none) by their usual names; what a file may
+ * lack stays NULL. Errors and bounds: weights.h. Thread: the loading one.
+ */
+#pragma once
+
+#include "engine/model/model-private.h"
+
+G_BEGIN_DECLS
+
+/* Self-attention of one layer. Biases and norms are optional. */
+typedef struct
+{
+  KvasirTensor *wq; /* [n_embd, head_dim_k * n_heads] */
+  KvasirTensor *wk; /* [n_embd, head_dim_k * n_kv_heads] */
+  KvasirTensor *wv; /* [n_embd, head_dim_v * n_kv_heads] */
+  KvasirTensor *wo; /* [head_dim_v * n_heads, n_embd] */
+  KvasirTensor *bq, *bk, *bv, *bo;
+  KvasirTensor *q_norm, *k_norm; /* [head_dim_k], per head, before the rotation */
+  KvasirTensor *sinks;           /* [n_heads] */
+} KvasirAttentionBlock;
+
+typedef struct
+{
+  KvasirTensor *attn_norm; /* [n_embd] */
+  KvasirAttentionBlock attention;
+  KvasirTensor *ffn_norm; /* [n_embd] */
+  KvasirGluBlock ffn;     /* dense; down NULL: experts */
+  KvasirMoeBlock moe;     /* router NULL: dense */
+  KvasirGluBlock shared;  /* shared experts beside the others; down NULL: none */
+} KvasirLayer;
+
+/* A vector [@n] that must be there, or may be missing. */
+gboolean kvasir_load_vector (
+    KvasirModel *model, gint il, const char *name, gint64 n, KvasirTensor **t, GError **error);
+gboolean kvasir_load_optional (
+    KvasirModel *model, gint il, const char *name, gint64 n, KvasirTensor **t, GError **error);
+/* A matrix [@ne0, @ne1]. */
+gboolean kvasir_load_matrix (KvasirModel *model,
+                             gint il,
+                             const char *name,
+                             const gint64 ne[2],
+                             KvasirTensor **t,
+                             GError **error);
+
+/* Projections (separate or fused), biases, norms over heads, by the layer's heads and widths. */
+gboolean
+kvasir_load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block, GError **error);
+/* ffn_gate (optional), ffn_up, ffn_down of width @n_ff and their biases; ffn_up of 2 * n_ff rows
+ * is cut into gate and up where there is no ffn_gate and @fused. */
+gboolean kvasir_load_ffn (
+    KvasirModel *model, gint il, guint n_ff, gboolean fused, KvasirGluBlock *block, GError **error);
+/* ffn_gate_inp, ffn_{gate,up,down}_exps (or ffn_gate_up_exps), biases and exp_probs_b, with the
+ * numbers of expert_count, expert_used_count, expert_feed_forward_length, expert_group_count,
+ * expert_weights_scale, expert_weights_norm and expert_gating_func (defaults: what @block has). */
+gboolean kvasir_load_moe (KvasirModel *model, gint il, KvasirMoeBlock *block, GError **error);
+/* ffn_{gate,up,down}_shexp of width @n_ff. */
+gboolean
+kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *block, GError **error);
+
+/* KvasirArch.load of pre-norm layers with attention and a feed-forward net, dense or of experts. */
+gboolean kvasir_load_layers (KvasirModel *model, GError **error);
+
+G_END_DECLS
