@@ -96,6 +96,12 @@ typedef struct
   uint8_t qs[128]; /* 8 times 16 bytes lo/hi */
 } KvasirBlockIq4Xs;
 
+typedef struct
+{
+  uint8_t e;      /* the scale is 2^(e - 128) */
+  uint8_t qs[16]; /* lo/hi, indices into kvasir_mxfp4_values */
+} KvasirBlockMxfp4;
+
 _Static_assert(sizeof (KvasirBlockQ4_0) == 18, "q4_0 block");
 _Static_assert(sizeof (KvasirBlockQ4_1) == 20, "q4_1 block");
 _Static_assert(sizeof (KvasirBlockQ5_0) == 22, "q5_0 block");
@@ -108,5 +114,8 @@ _Static_assert(sizeof (KvasirBlockQ5K) == 176, "q5_K block");
 _Static_assert(sizeof (KvasirBlockQ6K) == 210, "q6_K block");
 _Static_assert(sizeof (KvasirBlockIq4Nl) == 18, "iq4_nl block");
 _Static_assert(sizeof (KvasirBlockIq4Xs) == 136, "iq4_xs block");
+_Static_assert(sizeof (KvasirBlockMxfp4) == 17, "mxfp4 block");
 
 extern const int8_t kvasir_iq4_values[16];
+/* Twice the values of e2m1 floats. */
+extern const int8_t kvasir_mxfp4_values[16];

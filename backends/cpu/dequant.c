@@ -6,6 +6,8 @@
 const int8_t kvasir_iq4_values[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                        1,    13,   25,  38,  53,  69,  89,  113 };
 
+const int8_t kvasir_mxfp4_values[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
+
 void
 kvasir_f32_to_float (const void *row, float *out, int64_t n)
 {
@@ -110,6 +112,18 @@ expand_iq4_nl (const KvasirBlockIq4Nl *block, float out[32])
     }
 }
 
+static void
+expand_mxfp4 (const KvasirBlockMxfp4 *block, float out[32])
+{
+  float d = kvasir_half_of_e8m0 (block->e);
+
+  for (int j = 0; j < 16; j++)
+    {
+      out[j] = (float) kvasir_mxfp4_values[block->qs[j] & 15] * d;
+      out[j + 16] = (float) kvasir_mxfp4_values[block->qs[j] >> 4] * d;
+    }
+}
+
 /* A row as its blocks one after the other. */
 #define TO_FLOAT(name, Block)                                                                      \
   static void name##_to_float (const void *row, float *out, int64_t n)                             \
@@ -126,6 +140,7 @@ TO_FLOAT (q5_0, KvasirBlockQ5_0)
 TO_FLOAT (q5_1, KvasirBlockQ5_1)
 TO_FLOAT (q8_0, KvasirBlockQ8_0)
 TO_FLOAT (iq4_nl, KvasirBlockIq4Nl)
+TO_FLOAT (mxfp4, KvasirBlockMxfp4)
 
 const KvasirRowToFloat kvasir_scalar_to_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_F32] = kvasir_f32_to_float,
@@ -143,4 +158,5 @@ const KvasirRowToFloat kvasir_scalar_to_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_Q6_K] = kvasir_q6_k_to_float,
   [KVASIR_TYPE_IQ4_NL] = iq4_nl_to_float,
   [KVASIR_TYPE_IQ4_XS] = kvasir_iq4_xs_to_float,
+  [KVASIR_TYPE_MXFP4] = mxfp4_to_float,
 };

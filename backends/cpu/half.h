@@ -41,6 +41,14 @@ kvasir_f16_to_f32 (uint16_t half)
   return kvasir_float_from_bits (sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
+/* 2^(e - 128), half of what the byte stands for, since tables hold doubled values. The two smallest
+ * are below the normal numbers. */
+static inline float
+kvasir_half_of_e8m0 (uint8_t e)
+{
+  return kvasir_float_from_bits (e < 2 ? 0x00200000u << e : (uint32_t) (e - 1) << 23);
+}
+
 static inline uint16_t
 kvasir_f32_to_f16 (float value)
 {

@@ -2,9 +2,8 @@
  *
  * Two steps: the activations are rounded to int8 where the kernel wants that, once for all
  * products with the same input, and then rows of weights are multiplied with them. */
+#include "backends/cpu/acts.h"
 #include "backends/cpu/ops.h"
-
-#include <string.h>
 
 /* Weights that a thread takes at a time: enough to hide the hand-over, small enough that the
  * threads end together. */
@@ -18,34 +17,10 @@ get_kernel (const KvasirTensor *node, const KvasirCpuKernels *kernels)
   return &kernels->products[node->src[0]->type];
 }
 
-static int64_t
-pad_tokens (int64_t n_tokens)
+static KvasirActsLayout
+get_layout (int64_t k, int64_t n_tokens)
 {
-  return (n_tokens + KVASIR_ACT_PAD - 1) / KVASIR_ACT_PAD * KVASIR_ACT_PAD;
-}
-
-static size_t
-get_acts_bytes (int64_t k, int64_t n_tokens)
-{
-  size_t n = (size_t) pad_tokens (n_tokens);
-  size_t n_fine = n < KVASIR_FEW_TOKENS ? n : KVASIR_FEW_TOKENS;
-
-  return (n + n_fine) * (size_t) k + n * (size_t) (k / 32) * 2 * sizeof (float);
-}
-
-/* The activations of token @token in @slot. */
-static KvasirActs
-get_acts (uint8_t *slot, int64_t k, int64_t n_tokens, int64_t token)
-{
-  int64_t n = pad_tokens (n_tokens), n_blocks = k / 32;
-  float *d = (float *) (void *) (slot + n * k);
-  float *s = d + n * n_blocks;
-  int8_t *fine = (int8_t *) (s + n * n_blocks);
-
-  return (KvasirActs){ .q = (int8_t *) slot + token * k,
-                       .fine = n_tokens <= KVASIR_FEW_TOKENS ? fine + token * k : NULL,
-                       .d = d + token * n_blocks,
-                       .s = s + token * n_blocks };
+  return (KvasirActsLayout){ k, n_tokens, n_tokens <= KVASIR_FEW_TOKENS };
 }
 
 static int64_t
@@ -64,20 +39,7 @@ count_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
 
   if (!get_kernel (item->node, run->kernels)->takes_int8 || x->ne[1] == 0)
     return 0;
-  return (pad_tokens (x->ne[1]) + per_piece - 1) / per_piece;
-}
-
-static void
-clear_acts (KvasirActs acts, int64_t k)
-{
-  memset (acts.q, 0, (size_t) k);
-  if (acts.fine != NULL)
-    memset (acts.fine, 0, (size_t) k);
-  for (int64_t i = 0; i < k / 32; i++)
-    {
-      acts.d[i] = 0;
-      acts.s[i] = 0;
-    }
+  return (kvasir_acts_pad (x->ne[1]) + per_piece - 1) / per_piece;
 }
 
 static void
@@ -87,15 +49,16 @@ run_quantize (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   int64_t per_piece = get_tokens_per_piece (x->ne[0]);
   int64_t token = piece * per_piece;
   int64_t end = token + per_piece;
+  KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);
 
-  for (; token < end && token < pad_tokens (x->ne[1]); token++)
+  for (; token < end && token < kvasir_acts_pad (x->ne[1]); token++)
     {
-      KvasirActs acts = get_acts (item->slot, x->ne[0], x->ne[1], token);
+      KvasirActs acts = kvasir_acts_get (&layout, item->slot, token);
       const void *row = kvasir_tensor_get_row (x, token, 0, 0);
       if (token < x->ne[1])
         run->kernels->quantize (row, x->ne[0], acts);
       else
-        clear_acts (acts, x->ne[0]);
+        kvasir_acts_clear (acts, x->ne[0]);
     }
 }
 
@@ -179,7 +142,10 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   part.row_end = min_int64 (part.row + cut.rows, node->ne[0]);
   part.token_end = min_int64 (part.token + cut.tokens, node->ne[1]);
   if (kernel->takes_int8)
-    product.acts = get_acts (item->slot, w->ne[0], x->ne[1], 0);
+    {
+      KvasirActsLayout layout = get_layout (w->ne[0], x->ne[1]);
+      product.acts = kvasir_acts_get (&layout, item->slot, 0);
+    }
   (node->ne[1] <= KVASIR_FEW_TOKENS ? kernel->few : kernel->many) (
       &product, &part, run->kernels->to_float, run->scratch);
 }
@@ -216,10 +182,8 @@ static const KvasirOpStage multiply_stage = {
   .reads_slot = true,
 };
 
-/* What the kernels need of scratch: a row in f32, or a tile of rows as f32 in both orders, or a
- * tile of bytes with scales and minimums. */
-static size_t
-get_scratch_bytes (int64_t k)
+size_t
+kvasir_mul_mat_get_scratch_bytes (int64_t k)
 {
   size_t row = (size_t) k * sizeof (float);
   size_t floats = (size_t) KVASIR_TILE_ROWS * KVASIR_TILE_K * sizeof (float) * 2;
@@ -235,13 +199,14 @@ kvasir_mul_mat_describe (const KvasirTensor *node,
                          KvasirOpShape *shape)
 {
   int64_t k = node->src[1]->ne[0];
+  KvasirActsLayout layout = get_layout (k, node->src[1]->ne[1]);
 
-  shape->scratch_bytes = get_scratch_bytes (k);
+  shape->scratch_bytes = kvasir_mul_mat_get_scratch_bytes (k);
   if (get_kernel (node, kernels)->takes_int8)
     {
       shape->stages[shape->n_stages++] = &quantize_stage;
       shape->slot_kind = KVASIR_SLOT_ACTS;
-      shape->slot_bytes = get_acts_bytes (k, node->src[1]->ne[1]);
+      shape->slot_bytes = kvasir_acts_get_bytes (&layout);
     }
   shape->stages[shape->n_stages++] = &multiply_stage;
 }

@@ -53,6 +53,9 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
     case KVASIR_OP_MUL_MAT:
       kvasir_mul_mat_describe (node, kernels, shape);
       return;
+    case KVASIR_OP_MUL_MAT_ID:
+      kvasir_experts_describe (node, kernels, shape);
+      return;
     case KVASIR_OP_ROPE:
     case KVASIR_OP_ROPE_SHIFT:
       kvasir_rope_describe (node, shape);
@@ -99,6 +102,8 @@ kvasir_op_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernel
       return true;
     case KVASIR_OP_MUL_MAT:
       return kvasir_mul_mat_is_supported (node, kernels);
+    case KVASIR_OP_MUL_MAT_ID:
+      return kvasir_experts_is_supported (node, kernels);
     case KVASIR_OP_ROPE:
     case KVASIR_OP_ROPE_SHIFT:
       return kvasir_rope_is_supported (node, kernels);
@@ -118,6 +123,9 @@ kvasir_op_shares_slot (const KvasirTensor *a, const KvasirTensor *b)
     return false;
   if (a->op == KVASIR_OP_ROPE)
     return kvasir_rope_shares_angles (a, b);
+  if (a->op == KVASIR_OP_MUL_MAT_ID)
+    return x->data == y->data && kvasir_tensor_has_shape_of (x, y) &&
+           memcmp (x->nb, y->nb, sizeof x->nb) == 0 && memcmp (x->dyn, y->dyn, sizeof x->dyn) == 0;
   return a->op == KVASIR_OP_MUL_MAT && x->data == y->data && x->ne[0] == y->ne[0] &&
          x->ne[1] == y->ne[1] && x->nb[1] == y->nb[1] &&
          memcmp (x->dyn, y->dyn, sizeof x->dyn) == 0;

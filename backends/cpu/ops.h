@@ -109,6 +109,15 @@ void kvasir_mul_mat_describe (const KvasirTensor *node,
                               const KvasirCpuKernels *kernels,
                               KvasirOpShape *shape);
 bool kvasir_mul_mat_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
+/* What the product kernels need of scratch: a row in f32, or a tile of rows as f32 in both orders,
+ * or a tile of bytes with scales and minimums. */
+size_t kvasir_mul_mat_get_scratch_bytes (int64_t k);
+
+/* op-experts.c */
+void kvasir_experts_describe (const KvasirTensor *node,
+                              const KvasirCpuKernels *kernels,
+                              KvasirOpShape *shape);
+bool kvasir_experts_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
 
 /* op-rope.c */
 void kvasir_rope_describe (const KvasirTensor *node, KvasirOpShape *shape);

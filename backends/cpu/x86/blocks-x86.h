@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backends/cpu/blocks.h"
+#include "backends/cpu/half.h"
 #include "backends/cpu/kernels.h"
 
 #ifndef INLINE
@@ -28,6 +29,8 @@ get_block_bytes (const KvasirType type)
       return sizeof (KvasirBlockQ5_1);
     case KVASIR_TYPE_Q8_0:
       return sizeof (KvasirBlockQ8_0);
+    case KVASIR_TYPE_MXFP4:
+      return sizeof (KvasirBlockMxfp4);
     default:
       return sizeof (KvasirBlockQ4_0);
     }
@@ -50,6 +53,8 @@ get_offset (const KvasirType type)
       return 8;
     case KVASIR_TYPE_Q5_0:
       return 16;
+    case KVASIR_TYPE_MXFP4:
+      return 12;
     case KVASIR_TYPE_Q8_0:
     case KVASIR_TYPE_IQ4_NL:
       return 128;
@@ -91,6 +96,13 @@ look_up_iq4 (const uint8_t *qs)
   return _mm256_shuffle_epi8 (table, split_nibbles (qs));
 }
 
+/* kvasir_mxfp4_values and 12. */
+INLINE __m128i
+get_mxfp4_table (void)
+{
+  return _mm_add_epi8 (_mm_loadu_si128 ((const void *) kvasir_mxfp4_values), _mm_set1_epi8 (12));
+}
+
 /* The 32 elements of a block as unsigned bytes, in order. */
 INLINE __m256i
 load_unsigned (const KvasirType type, const uint8_t *block)
@@ -109,6 +121,9 @@ load_unsigned (const KvasirType type, const uint8_t *block)
       return _mm256_or_si256 (split_nibbles (block + 8), spread_bits (block + 4));
     case KVASIR_TYPE_IQ4_NL:
       return _mm256_xor_si256 (look_up_iq4 (block + 2), flip);
+    case KVASIR_TYPE_MXFP4:
+      return _mm256_shuffle_epi8 (_mm256_broadcastsi128_si256 (get_mxfp4_table ()),
+                                  split_nibbles (block + 1));
     default:
       return _mm256_xor_si256 (_mm256_loadu_si256 ((const void *) (block + 2)), flip);
     }
@@ -146,6 +161,24 @@ load_half (const uint8_t *p)
   uint16_t half;
   memcpy (&half, p, sizeof half);
   return _cvtsh_ss (half);
+}
+
+INLINE float
+load_scale (const KvasirType type, const uint8_t *block)
+{
+  return type == KVASIR_TYPE_MXFP4 ? kvasir_half_of_e8m0 (*block) : load_half (block);
+}
+
+/* 2^(e - 128) of the lowest byte of each lane. */
+INLINE __m256
+get_e8m0_scales (__m256i heads)
+{
+  const __m256i one = _mm256_set1_epi32 (1), tiny = _mm256_set1_epi32 (0x00200000);
+  __m256i e = _mm256_and_si256 (heads, _mm256_set1_epi32 (255));
+  __m256i normal = _mm256_slli_epi32 (_mm256_sub_epi32 (e, one), 23);
+  __m256i small = _mm256_sllv_epi32 (tiny, e);
+
+  return _mm256_castsi256_ps (_mm256_blendv_epi8 (small, normal, _mm256_cmpgt_epi32 (e, one)));
 }
 
 INLINE __m256

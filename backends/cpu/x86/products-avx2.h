@@ -50,7 +50,10 @@ split_heads (const KvasirType type, __m128i h0, __m128i h1, __m256 *d, __m256 *m
 {
   const __m128i low = _mm_set1_epi32 (0xffff);
 
-  *d = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_and_si128 (h0, low), _mm_and_si128 (h1, low)));
+  if (type == KVASIR_TYPE_MXFP4)
+    *d = get_e8m0_scales (_mm256_set_m128i (h1, h0));
+  else
+    *d = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_and_si128 (h0, low), _mm_and_si128 (h1, low)));
   if (has_min (type))
     *m = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_srli_epi32 (h0, 16), _mm_srli_epi32 (h1, 16)));
   else

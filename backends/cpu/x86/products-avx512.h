@@ -15,7 +15,12 @@
 INLINE void
 split_heads (const KvasirType type, __m512i heads, __m512 *d, __m512 *m)
 {
-  *d = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (heads));
+  if (type == KVASIR_TYPE_MXFP4)
+    *d = _mm512_insertf32x8 (
+        _mm512_castps256_ps512 (get_e8m0_scales (_mm512_castsi512_si256 (heads))),
+        get_e8m0_scales (_mm512_extracti64x4_epi64 (heads, 1)), 1);
+  else
+    *d = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (heads));
   if (has_min (type))
     *m = _mm512_cvtph_ps (_mm512_cvtepi32_epi16 (_mm512_srli_epi32 (heads, 16)));
   else
@@ -277,6 +282,8 @@ unpack_nibbles (const KvasirType type, const uint8_t *const rows[16], uint8_t *b
               _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
           q = _mm512_xor_si512 (_mm512_shuffle_epi8 (table, q), _mm512_set1_epi8 ((char) 128));
         }
+      if (type == KVASIR_TYPE_MXFP4)
+        q = _mm512_shuffle_epi8 (_mm512_broadcast_i32x4 (get_mxfp4_table ()), q);
       _mm512_store_si512 (bytes + 64 * j, q);
     }
 }

@@ -32,6 +32,7 @@ INT8_PRODUCTS (q5_0, KVASIR_TYPE_Q5_0)
 INT8_PRODUCTS (q5_1, KVASIR_TYPE_Q5_1)
 INT8_PRODUCTS (q8_0, KVASIR_TYPE_Q8_0)
 INT8_PRODUCTS (iq4_nl, KVASIR_TYPE_IQ4_NL)
+INT8_PRODUCTS (mxfp4, KVASIR_TYPE_MXFP4)
 
 #define INT8_KERNEL(name)                                                                          \
   {                                                                                                \
@@ -46,6 +47,7 @@ static const KvasirProductKernel products[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_Q5_1] = INT8_KERNEL (q5_1),
   [KVASIR_TYPE_Q8_0] = INT8_KERNEL (q8_0),
   [KVASIR_TYPE_IQ4_NL] = INT8_KERNEL (iq4_nl),
+  [KVASIR_TYPE_MXFP4] = INT8_KERNEL (mxfp4),
 };
 
 /* Blocks as floats: a cache of a quantised type is read this way. */
@@ -57,7 +59,7 @@ block_to_float (const KvasirType type, const void *row, float *out, int64_t n)
 
   for (int64_t i = 0; i < n / 32; i++, block += get_block_bytes (type), out += 32)
     {
-      float d = load_half (block);
+      float d = load_scale (type, block);
       Vec m = vec_set1 (has_min (type) ? load_half (block + 2) : d * (float) -get_offset (type));
       _mm256_storeu_si256 ((void *) bytes, load_unsigned (type, block));
       for (int j = 0; j < 32; j += LANES)
@@ -77,6 +79,7 @@ BLOCK_TO_FLOAT (q5_0, KVASIR_TYPE_Q5_0)
 BLOCK_TO_FLOAT (q5_1, KVASIR_TYPE_Q5_1)
 BLOCK_TO_FLOAT (q8_0, KVASIR_TYPE_Q8_0)
 BLOCK_TO_FLOAT (iq4_nl, KVASIR_TYPE_IQ4_NL)
+BLOCK_TO_FLOAT (mxfp4, KVASIR_TYPE_MXFP4)
 
 static const KvasirRowToFloat to_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_F32] = kvasir_f32_to_float,
@@ -94,6 +97,7 @@ static const KvasirRowToFloat to_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_Q6_K] = kvasir_q6_k_to_float,
   [KVASIR_TYPE_IQ4_NL] = iq4_nl_to_float,
   [KVASIR_TYPE_IQ4_XS] = kvasir_iq4_xs_to_float,
+  [KVASIR_TYPE_MXFP4] = mxfp4_to_float,
 };
 
 static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
@@ -110,5 +114,6 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
     .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .sum = sum,                  \
     .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
     .update = update_line, .rotate = rotate, .quantize = quantize, .products = products,           \
-    .transpose = transpose, .dense = dense, .hadamard = hadamard, .score = score, .mix = mix, .softmax = softmax,        \
+    .transpose = transpose, .dense = dense, .hadamard = hadamard, .score = score, .mix = mix,      \
+    .softmax = softmax,                                                                            \
   }
