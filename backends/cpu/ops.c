@@ -51,7 +51,10 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
     case KVASIR_N_OPS:
       return;
     case KVASIR_OP_MUL_MAT:
-      kvasir_mul_mat_describe (node, kernels, shape);
+      if (kvasir_heads_have_matrices (node))
+        kvasir_heads_describe (node, shape);
+      else
+        kvasir_mul_mat_describe (node, kernels, shape);
       return;
     case KVASIR_OP_MUL_MAT_ID:
       kvasir_experts_describe (node, kernels, shape);
@@ -101,7 +104,8 @@ kvasir_op_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernel
     case KVASIR_OP_VIEW:
       return true;
     case KVASIR_OP_MUL_MAT:
-      return kvasir_mul_mat_is_supported (node, kernels);
+      return kvasir_heads_have_matrices (node) ? kvasir_heads_is_supported (node, kernels)
+                                               : kvasir_mul_mat_is_supported (node, kernels);
     case KVASIR_OP_MUL_MAT_ID:
       return kvasir_experts_is_supported (node, kernels);
     case KVASIR_OP_ROPE:

@@ -119,6 +119,11 @@ void kvasir_experts_describe (const KvasirTensor *node,
                               KvasirOpShape *shape);
 bool kvasir_experts_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
 
+/* op-heads.c: MUL_MAT with a matrix per head */
+bool kvasir_heads_have_matrices (const KvasirTensor *node);
+void kvasir_heads_describe (const KvasirTensor *node, KvasirOpShape *shape);
+bool kvasir_heads_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
+
 /* op-rope.c */
 void kvasir_rope_describe (const KvasirTensor *node, KvasirOpShape *shape);
 bool kvasir_rope_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
