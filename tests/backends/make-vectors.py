@@ -61,6 +61,10 @@ def main():
             else:
                 blocks = gguf.quantize(row, type_)
             record(out, type_, 1, row, blocks)
+        # The first byte of a block is an exponent: the smallest two, and usual ones.
+        blocks = rng.integers(0, 256, (16, 17), dtype=np.uint8)
+        blocks[:, 0] = np.concatenate([[0, 1, 2, 200], rng.integers(110, 130, 12)])
+        record(out, T.MXFP4, 0, gguf.dequantize(blocks.reshape(1, -1), T.MXFP4), blocks)
 
 
 main()

@@ -93,6 +93,12 @@ fill_blocks (GRand *rand, KvasirType type, guint8 *data, gsize n_bytes)
 
   for (gsize i = 0; i < n_bytes; i++)
     data[i] = (guint8) g_rand_int (rand);
+  if (type == KVASIR_TYPE_MXFP4)
+    {
+      for (gsize i = 0; i < n_bytes; i += block)
+        data[i] = (guint8) g_rand_int_range (rand, 118, 124);
+      return;
+    }
   for (gsize i = 0; i < n_bytes; i += block)
     for (gsize j = 0; j < n_scales; j++)
       {

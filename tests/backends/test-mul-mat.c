@@ -5,9 +5,10 @@
 #include "rig.h"
 
 static const KvasirType types[] = {
-  KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_BF16, KVASIR_TYPE_Q4_0,   KVASIR_TYPE_Q4_1,
-  KVASIR_TYPE_Q5_0, KVASIR_TYPE_Q5_1, KVASIR_TYPE_Q8_0, KVASIR_TYPE_Q2_K,   KVASIR_TYPE_Q3_K,
-  KVASIR_TYPE_Q4_K, KVASIR_TYPE_Q5_K, KVASIR_TYPE_Q6_K, KVASIR_TYPE_IQ4_NL, KVASIR_TYPE_IQ4_XS,
+  KVASIR_TYPE_F32,  KVASIR_TYPE_F16,    KVASIR_TYPE_BF16,   KVASIR_TYPE_Q4_0,
+  KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q5_0,   KVASIR_TYPE_Q5_1,   KVASIR_TYPE_Q8_0,
+  KVASIR_TYPE_Q2_K, KVASIR_TYPE_Q3_K,   KVASIR_TYPE_Q4_K,   KVASIR_TYPE_Q5_K,
+  KVASIR_TYPE_Q6_K, KVASIR_TYPE_IQ4_NL, KVASIR_TYPE_IQ4_XS, KVASIR_TYPE_MXFP4,
 };
 
 /* Activations rounded to eight bits cost about 3e-5 of the power, to sixteen about 7e-10: with a
@@ -142,8 +143,9 @@ check_extremes (KvasirCpuIsa isa, KvasirType type, guint8 bits, float sign, int 
   memset (bytes, bits, w->nb[2]);
   for (gsize i = 0; i < w->nb[2]; i += block)
     {
-      bytes[i] = 0;
-      bytes[i + 1] = 0x3c;
+      bytes[i] = type == KVASIR_TYPE_MXFP4 ? 128 : 0;
+      if (type != KVASIR_TYPE_MXFP4)
+        bytes[i + 1] = 0x3c;
       if (type == KVASIR_TYPE_Q4_1 || type == KVASIR_TYPE_Q5_1)
         bytes[i + 2] = bytes[i + 3] = 0;
     }
@@ -161,7 +163,8 @@ static void
 test_extremes (void)
 {
   static const KvasirType int8_types[] = { KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q5_0,
-                                           KVASIR_TYPE_Q5_1, KVASIR_TYPE_Q8_0, KVASIR_TYPE_IQ4_NL };
+                                           KVASIR_TYPE_Q5_1, KVASIR_TYPE_Q8_0, KVASIR_TYPE_IQ4_NL,
+                                           KVASIR_TYPE_MXFP4 };
   static const guint8 bits[] = { 0x00, 0xff, 0x80, 0x7f, 0x0f, 0xf0 };
 
   for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
