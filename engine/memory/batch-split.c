@@ -149,13 +149,6 @@ group_tokens (KvasirBatchPlan *self)
   self->n_groups_left = self->n_groups;
 }
 
-static void
-join (KvasirSeqSet *all, const KvasirSeqSet *seqs)
-{
-  for (guint w = 0; w < G_N_ELEMENTS (all->w); w++)
-    all->w[w] |= seqs->w[w];
-}
-
 static gboolean
 overlaps (const KvasirSeqSet *a, const KvasirSeqSet *b)
 {
@@ -181,7 +174,7 @@ collect_groups (KvasirBatchPlan *self, gboolean sequential)
           (sequential && n > 0 && given->leads[i] != last + 1))
         continue;
       self->collected[n++] = self->group_of[i];
-      join (&all, &given->seqs[i]);
+      kvasir_seq_set_unite (&all, &given->seqs[i]);
       last = given->leads[i];
     }
   return n;

@@ -54,6 +54,13 @@ kvasir_seq_set_intersect (const KvasirSeqSet *a, const KvasirSeqSet *b)
   return set;
 }
 
+static inline void
+kvasir_seq_set_unite (KvasirSeqSet *set, const KvasirSeqSet *other)
+{
+  for (guint i = 0; i < 4; i++)
+    set->w[i] |= other->w[i];
+}
+
 /* What is in @a and not in @b. */
 static inline KvasirSeqSet
 kvasir_seq_set_subtract (const KvasirSeqSet *a, const KvasirSeqSet *b)
