@@ -48,6 +48,22 @@ kvasir_keys_get_size (KvasirKeys *keys, const char *name, guint max, guint *valu
   return TRUE;
 }
 
+gboolean
+kvasir_keys_get_count (KvasirKeys *keys, const char *name, guint max, guint *value, GError **error)
+{
+  gint64 found = 0;
+
+  if (!kvasir_keys_has (keys, name))
+    return TRUE;
+  if (!kvasir_gguf_get_i64 (keys->gguf, keys->key, &found))
+    return kvasir_keys_fail (keys, error, "a whole number expected");
+  if (found < 0 || found > max)
+    return kvasir_keys_fail (keys, error, "0 to %u expected, %" G_GINT64_FORMAT " found", max,
+                             found);
+  *value = (guint) found;
+  return TRUE;
+}
+
 /* A missing key leaves the default in @value. */
 gboolean
 kvasir_keys_get_float (KvasirKeys *keys, const char *name, float *value, GError **error)

@@ -35,6 +35,9 @@ gboolean kvasir_keys_fail (const KvasirKeys *keys, GError **error, const char *f
 /* A number from 1 to @max. A missing key leaves the default in @value; 0 there: it may not miss. */
 gboolean
 kvasir_keys_get_size (KvasirKeys *keys, const char *name, guint max, guint *value, GError **error);
+/* A number from 0 to @max. A missing key leaves the default in @value. */
+gboolean
+kvasir_keys_get_count (KvasirKeys *keys, const char *name, guint max, guint *value, GError **error);
 /* A missing key leaves the default in @value. */
 gboolean kvasir_keys_get_float (KvasirKeys *keys, const char *name, float *value, GError **error);
 gboolean kvasir_keys_get_bool (KvasirKeys *keys, const char *name, gboolean *value, GError **error);
