@@ -60,14 +60,20 @@ typedef struct
 
 static const BadBatch bad_batches[] = {
   { "empty", 0, { 0 }, { 0 }, { 0 }, { 0 }, "*no tokens, expected 1 to 32" },
-  { "id-below", 1, { -1 }, { 0 }, { &three }, { 1 }, "Token 0 *id -1, expected 0 to 383" },
+  { "id-below",
+    1,
+    { -1 },
+    { 0 },
+    { &three },
+    { 1 },
+    "Token 0 *sequence 3, *id -1, expected 0 to 383" },
   { "id-above",
     2,
     { 1, 384 },
     { 0 },
     { &three, &three },
     { 1, 1 },
-    "Token 1 *id 384, expected 0*" },
+    "Token 1 *sequence 3, *id 384, expected 0*" },
   { "seq-below", 1, { 1 }, { 0 }, { &minus_one }, { 1 }, "Token 0 *sequence -1, expected 0 to 3" },
   { "seq-above",
     2,
@@ -204,6 +210,15 @@ test_first_sequence_off_reach (Fixture *self, gconstpointer data)
   g_assert_cmpint (test_decode (self->memory, self->plan, &batch, NULL, NULL), ==, -1);
 }
 
+/* The whole batch as one ubatch. */
+static const KvasirUbatch *
+get_whole (KvasirBatchPlan *plan)
+{
+  g_assert_true (kvasir_batch_plan_split (plan, KVASIR_SPLIT_SIMPLE, 0));
+  g_assert_cmpuint (kvasir_batch_plan_get_n_ubatches (plan), ==, 1);
+  return kvasir_batch_plan_get_ubatch (plan, 0);
+}
+
 static void
 test_positions_filled_in (Fixture *self, gconstpointer data)
 {
@@ -212,12 +227,14 @@ test_positions_filled_in (Fixture *self, gconstpointer data)
   const guint n_seqs[] = { 1, 1, 1, 2, 2, 1 };
   const gint32 expected[] = { 3, 0, 4, 5, 6, 1 };
   KvasirBatch batch = { .n_tokens = 6, .tokens = tokens, .seqs = seqs, .n_seqs = n_seqs };
-  KvasirUbatch ubatch;
+  const gint32 leads[] = { 2, 3, 2, 0, 1, 3 };
+  const KvasirUbatch *ubatch;
 
   g_assert_true (kvasir_batch_plan_init (self->plan, &batch, self->memory, NULL));
-  g_assert_true (kvasir_batch_plan_split_simple (self->plan, &ubatch));
-  g_assert_cmpmem (ubatch.pos, 6 * sizeof *ubatch.pos, expected, sizeof expected);
-  g_assert_cmpmem (ubatch.tokens, 6 * sizeof *ubatch.tokens, tokens, sizeof tokens);
+  ubatch = get_whole (self->plan);
+  g_assert_cmpmem (ubatch->pos, 6 * sizeof *ubatch->pos, expected, sizeof expected);
+  g_assert_cmpmem (ubatch->tokens, 6 * sizeof *ubatch->tokens, tokens, sizeof tokens);
+  g_assert_cmpmem (ubatch->leads, 6 * sizeof *ubatch->leads, leads, sizeof leads);
 }
 
 /* Without a memory every sequence starts at 0, without sequences all is sequence 0. */
@@ -226,14 +243,14 @@ test_without_memory (Fixture *self, gconstpointer data)
 {
   const gint32 tokens[] = { 5, 6 };
   KvasirBatch batch = { .n_tokens = 2, .tokens = tokens };
-  KvasirUbatch ubatch;
+  const KvasirUbatch *ubatch;
 
   g_assert_true (kvasir_batch_plan_init (self->plan, &batch, NULL, NULL));
-  g_assert_true (kvasir_batch_plan_split_simple (self->plan, &ubatch));
-  g_assert_cmpint (ubatch.pos[0], ==, 0);
-  g_assert_cmpint (ubatch.pos[1], ==, 1);
-  g_assert_true (kvasir_seq_set_has (&ubatch.seqs[0], 0));
-  g_assert_cmpuint (kvasir_seq_set_count (&ubatch.seqs[0]), ==, 1);
+  ubatch = get_whole (self->plan);
+  g_assert_cmpint (ubatch->pos[0], ==, 0);
+  g_assert_cmpint (ubatch->pos[1], ==, 1);
+  g_assert_true (kvasir_seq_set_has (&ubatch->seqs[0], 0));
+  g_assert_cmpuint (kvasir_seq_set_count (&ubatch->seqs[0]), ==, 1);
 }
 
 static void
@@ -245,15 +262,15 @@ assert_outputs (Fixture *self, const guint8 *given, const guint8 *expected)
   KvasirBatch batch = {
     .n_tokens = 5, .tokens = tokens, .seqs = seqs, .n_seqs = n_seqs, .outputs = given
   };
-  KvasirUbatch ubatch;
+  const KvasirUbatch *ubatch;
   guint n = 0;
 
   g_assert_true (kvasir_batch_plan_init (self->plan, &batch, self->memory, NULL));
-  g_assert_true (kvasir_batch_plan_split_simple (self->plan, &ubatch));
-  g_assert_cmpmem (ubatch.outputs, 5, expected, 5);
+  ubatch = get_whole (self->plan);
+  g_assert_cmpmem (ubatch->outputs, 5, expected, 5);
   for (guint i = 0; i < 5; i++)
     n += expected[i];
-  g_assert_cmpuint (ubatch.n_outputs, ==, n);
+  g_assert_cmpuint (ubatch->n_outputs, ==, n);
   g_assert_cmpuint (kvasir_batch_plan_get_n_outputs (self->plan), ==, n);
 }
 
@@ -270,62 +287,93 @@ test_split (Fixture *self, gconstpointer data)
 {
   gint32 tokens[20];
   KvasirBatch batch = { .n_tokens = 20, .tokens = tokens };
-  KvasirUbatch parts[4];
   const guint n_expected[] = { 8, 8, 4 };
+  guint n_outputs = 0;
 
   for (guint i = 0; i < 20; i++)
     tokens[i] = (gint32) i;
   g_assert_true (kvasir_batch_plan_init (self->plan, &batch, self->memory, NULL));
   g_assert_cmpuint (kvasir_batch_plan_get_n_tokens (self->plan), ==, 20);
-  for (guint round = 0; round < 2; round++)
-    {
-      kvasir_batch_plan_rewind (self->plan);
-      for (guint k = 0; k < 3; k++)
-        g_assert_true (kvasir_batch_plan_split_simple (self->plan, &parts[k]));
-      g_assert_false (kvasir_batch_plan_split_simple (self->plan, &parts[3]));
-    }
+  g_assert_true (kvasir_batch_plan_split (self->plan, KVASIR_SPLIT_SIMPLE, 0));
+  g_assert_cmpuint (kvasir_batch_plan_get_n_ubatches (self->plan), ==, 3);
   /* All parts live side by side. */
   for (guint k = 0; k < 3; k++)
     {
-      g_assert_cmpuint (parts[k].n_tokens, ==, n_expected[k]);
-      g_assert_cmpuint (parts[k].n_seq_tokens, ==, 1);
-      g_assert_cmpuint (parts[k].n_seqs, ==, n_expected[k]);
-      for (guint i = 0; i < parts[k].n_tokens; i++)
+      const KvasirUbatch *part = kvasir_batch_plan_get_ubatch (self->plan, k);
+
+      g_assert_cmpuint (part->n_tokens, ==, n_expected[k]);
+      g_assert_cmpuint (part->n_seq_tokens, ==, 1);
+      g_assert_cmpuint (part->n_seqs, ==, n_expected[k]);
+      for (guint i = 0; i < part->n_tokens; i++)
         {
-          g_assert_cmpuint (parts[k].index[i], ==, k * 8 + i);
-          g_assert_cmpint (parts[k].tokens[i], ==, (gint32) (k * 8 + i));
-          g_assert_cmpint (parts[k].pos[i], ==, (gint32) (5 + k * 8 + i));
+          g_assert_cmpuint (part->index[i], ==, k * 8 + i);
+          g_assert_cmpint (part->tokens[i], ==, (gint32) (k * 8 + i));
+          g_assert_cmpint (part->pos[i], ==, (gint32) (5 + k * 8 + i));
         }
+      n_outputs += part->n_outputs;
     }
-  g_assert_cmpuint (parts[0].n_outputs + parts[1].n_outputs, ==, 0);
-  g_assert_cmpuint (parts[2].n_outputs, ==, 1);
+  g_assert_cmpuint (n_outputs, ==, 1);
+  g_assert_cmpuint (kvasir_batch_plan_get_ubatch (self->plan, 2)->n_outputs, ==, 1);
+}
+
+static KvasirBatchPlan *
+plan_with_planes_new (void)
+{
+  KvasirBatchLimits limits = {
+    .n_batch = 8, .n_ubatch = 2, .n_seq_max = 4, .n_vocab = 384, .n_pos_per_token = 4
+  };
+
+  return kvasir_batch_plan_new (&limits);
 }
 
 /* Models with four planes may jump ahead, and text has (p, p, p, 0). */
 static void
 test_four_planes (Fixture *self, gconstpointer data)
 {
-  KvasirBatchLimits limits = {
-    .n_batch = 8, .n_ubatch = 2, .n_seq_max = 4, .n_vocab = 384, .n_pos_per_token = 4
-  };
-  g_autoptr (KvasirBatchPlan) plan = kvasir_batch_plan_new (&limits);
+  g_autoptr (KvasirBatchPlan) plan = plan_with_planes_new ();
   const gint32 tokens[] = { 1, 2, 3 };
   gint32 pos[] = { 10, 10, 15 };
   KvasirBatch batch = { .n_tokens = 3, .tokens = tokens, .pos = pos };
   const gint32 first[] = { 10, 10, 10, 10, 10, 10, 0, 0 };
   const gint32 second[] = { 15, 15, 15, 0 };
-  KvasirUbatch parts[2];
   g_autoptr (GError) error = NULL;
 
   g_assert_true (kvasir_batch_plan_init (plan, &batch, self->memory, NULL));
-  g_assert_true (kvasir_batch_plan_split_simple (plan, &parts[0]));
-  g_assert_true (kvasir_batch_plan_split_simple (plan, &parts[1]));
-  g_assert_cmpmem (parts[0].pos, sizeof first, first, sizeof first);
-  g_assert_cmpmem (parts[1].pos, sizeof second, second, sizeof second);
+  g_assert_true (kvasir_batch_plan_split (plan, KVASIR_SPLIT_SIMPLE, 0));
+  g_assert_cmpmem (kvasir_batch_plan_get_ubatch (plan, 0)->pos, sizeof first, first, sizeof first);
+  g_assert_cmpmem (kvasir_batch_plan_get_ubatch (plan, 1)->pos, sizeof second, second,
+                   sizeof second);
 
   pos[0] = 4;
   g_assert_false (kvasir_batch_plan_init (plan, &batch, self->memory, &error));
   g_assert_true (g_str_has_suffix (error->message, "which holds position 4: expected at least 5"));
+}
+
+/* The planes of an image: t stays, rows and columns run. */
+static void
+test_given_planes (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirBatchPlan) plan = plan_with_planes_new ();
+  const gint32 tokens[] = { 1, 2, 3 };
+  const gint32 pos[] = { 5, 5, 9 };
+  gint32 planes[] = { 6, 7, 9, 5, 8, 9, 0, 1, 2 };
+  KvasirBatch batch = { .n_tokens = 3, .tokens = tokens, .pos = pos, .planes = planes };
+  const gint32 first[] = { 5, 5, 6, 7, 5, 8, 0, 1 };
+  const gint32 second[] = { 9, 9, 9, 2 };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (kvasir_batch_plan_init (plan, &batch, self->memory, NULL));
+  g_assert_true (kvasir_batch_plan_split (plan, KVASIR_SPLIT_SIMPLE, 0));
+  g_assert_cmpmem (kvasir_batch_plan_get_ubatch (plan, 0)->pos, sizeof first, first, sizeof first);
+  g_assert_cmpmem (kvasir_batch_plan_get_ubatch (plan, 1)->pos, sizeof second, second,
+                   sizeof second);
+
+  planes[4] = -8;
+  g_assert_false (kvasir_batch_plan_init (plan, &batch, self->memory, &error));
+  g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_BATCH);
+  g_assert_cmpstr (error->message, ==,
+                   "Token 1 of the batch, in sequence 0, has position -8 in plane w, expected 0 to "
+                   "2147483646");
 }
 
 int
@@ -348,5 +396,6 @@ main (int argc, char **argv)
   ADD ("chooses-outputs", test_outputs);
   ADD ("splits-in-order", test_split);
   ADD ("lays-four-planes", test_four_planes);
+  ADD ("takes-given-planes", test_given_planes);
   return g_test_run ();
 }
