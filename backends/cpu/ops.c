@@ -59,6 +59,14 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
     case KVASIR_OP_MUL_MAT_ID:
       kvasir_experts_describe (node, kernels, shape);
       return;
+    case KVASIR_OP_CONV:
+      kvasir_conv_describe (node, shape);
+      return;
+    case KVASIR_OP_SSM_SCAN:
+    case KVASIR_OP_WKV7:
+    case KVASIR_OP_DELTA:
+      kvasir_scan_describe (node, shape);
+      return;
     case KVASIR_OP_ROPE:
     case KVASIR_OP_ROPE_SHIFT:
       kvasir_rope_describe (node, shape);
@@ -108,6 +116,12 @@ kvasir_op_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernel
                                                : kvasir_mul_mat_is_supported (node, kernels);
     case KVASIR_OP_MUL_MAT_ID:
       return kvasir_experts_is_supported (node, kernels);
+    case KVASIR_OP_CONV:
+      return kvasir_conv_is_supported (node);
+    case KVASIR_OP_SSM_SCAN:
+    case KVASIR_OP_WKV7:
+    case KVASIR_OP_DELTA:
+      return kvasir_scan_is_supported (node);
     case KVASIR_OP_ROPE:
     case KVASIR_OP_ROPE_SHIFT:
       return kvasir_rope_is_supported (node, kernels);

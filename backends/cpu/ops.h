@@ -124,6 +124,21 @@ bool kvasir_heads_have_matrices (const KvasirTensor *node);
 void kvasir_heads_describe (const KvasirTensor *node, KvasirOpShape *shape);
 bool kvasir_heads_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
 
+/* recurrent.c: the source that the operation also writes, and the source that says which rows of
+ * it; NULL for operations without a state. */
+const KvasirTensor *kvasir_op_get_state (const KvasirTensor *node);
+const KvasirTensor *kvasir_op_get_state_rows (const KvasirTensor *node);
+/* Whether there are both, and place for a state of @n_floats. */
+bool kvasir_op_is_state_supported (const KvasirTensor *node, int64_t n_floats);
+
+/* op-conv.c */
+void kvasir_conv_describe (const KvasirTensor *node, KvasirOpShape *shape);
+bool kvasir_conv_is_supported (const KvasirTensor *node);
+
+/* op-scan.c: SSM_SCAN, WKV7, DELTA */
+void kvasir_scan_describe (const KvasirTensor *node, KvasirOpShape *shape);
+bool kvasir_scan_is_supported (const KvasirTensor *node);
+
 /* op-rope.c */
 void kvasir_rope_describe (const KvasirTensor *node, KvasirOpShape *shape);
 bool kvasir_rope_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);

@@ -135,6 +135,15 @@ get_written (const KvasirOpItem *item)
   return get_tensor_span (node);
 }
 
+/* What recurrent layers write beside their results. */
+static Span
+get_written_state (const KvasirOpItem *item)
+{
+  const KvasirTensor *state = kvasir_op_get_state (item->node);
+
+  return state != NULL && item->stage->writes_dst ? get_tensor_span (state) : (Span){ 0, 0 };
+}
+
 static bool
 reads (const KvasirOpItem *item, Span span)
 {
@@ -146,17 +155,23 @@ reads (const KvasirOpItem *item, Span span)
   return false;
 }
 
-/* Whether @later must wait for @earlier. */
+static bool
+reads_results (const KvasirOpItem *item, const KvasirOpItem *writer)
+{
+  return reads (item, get_written (writer)) || reads (item, get_written_state (writer));
+}
+
+/* Whether @later must wait for @earlier. States are sources of all that write them. */
 static bool
 conflicts (const KvasirOpItem *earlier, const KvasirOpItem *later)
 {
   const KvasirOpStage *a = earlier->stage, *b = later->stage;
-  Span wrote = get_written (earlier), writes = get_written (later);
 
   if (earlier->slot_id != 0 && earlier->slot_id == later->slot_id &&
       ((a->writes_slot && (b->reads_slot || b->writes_slot)) || (a->reads_slot && b->writes_slot)))
     return true;
-  return overlaps (wrote, writes) || reads (later, wrote) || reads (earlier, writes);
+  return overlaps (get_written (earlier), get_written (later)) || reads_results (later, earlier) ||
+         reads_results (earlier, later);
 }
 
 /* The last item before @index that wrote what @index needs or took its slot over, or -1. */
@@ -169,7 +184,7 @@ find_slot_writer (const KvasirPlan *plan, int index)
     {
       const KvasirOpItem *other = &plan->items[i];
       if ((other->slot_id == item->slot_id && other->stage->writes_slot) ||
-          reads (item, get_written (other)))
+          reads_results (item, other))
         return i;
     }
   return -1;
@@ -187,7 +202,7 @@ find_same (const KvasirPlan *plan, int index)
     return -1;
   const KvasirOpItem *other = &plan->items[i];
   if (other->slot_id != item->slot_id || !other->stage->writes_slot ||
-      reads (item, get_written (other)) || !kvasir_op_shares_slot (other->node, item->node))
+      reads_results (item, other) || !kvasir_op_shares_slot (other->node, item->node))
     return -1;
   return other->same_as >= 0 ? other->same_as : i;
 }
