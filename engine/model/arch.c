@@ -5,9 +5,9 @@
 #include "engine/model/model-private.h"
 
 static const KvasirArch *const archs[] = {
-  &kvasir_arch_llama,
-  &kvasir_arch_qwen2,
-  &kvasir_arch_qwen3,
+  &kvasir_arch_bert,  &kvasir_arch_bloom,    &kvasir_arch_deepseek2, &kvasir_arch_llama,
+  &kvasir_arch_mpt,   &kvasir_arch_phi3,     &kvasir_arch_qwen2,     &kvasir_arch_qwen2vl,
+  &kvasir_arch_qwen3, &kvasir_arch_qwen3moe,
 };
 
 const KvasirArch *

@@ -10,6 +10,40 @@ kvasir_build_embedding (const KvasirModel *model, KvasirModelBuild *build)
 }
 
 KvasirTensor *
+kvasir_build_input (const KvasirModel *model,
+                    KvasirModelBuild *build,
+                    const KvasirInputBlock *input)
+{
+  KvasirGraph *g = build->graph;
+  KvasirTensor *x = kvasir_build_embedding (model, build);
+
+  if (input->type != NULL)
+    x = kvasir_graph_add (g, "embd_type", x, input->type);
+  if (input->positions != NULL)
+    x = kvasir_graph_add (g, "embd_pos", x,
+                          kvasir_graph_get_rows (g, "pos", input->positions, build->positions));
+  if (input->norm != NULL)
+    x = kvasir_graph_norm (g, "embd_norm", x, input->norm, input->norm_bias,
+                           model->hparams.norm_eps);
+  return x;
+}
+
+KvasirTensor *
+kvasir_build_norm (const KvasirModel *model,
+                   KvasirModelBuild *build,
+                   const char *name,
+                   KvasirTensor *x,
+                   KvasirTensor *weight,
+                   KvasirTensor *bias)
+{
+  const KvasirHparams *hp = &model->hparams;
+
+  if (hp->has_layer_norms)
+    return kvasir_graph_norm (build->graph, name, x, weight, bias, hp->norm_eps);
+  return kvasir_graph_rms_norm (build->graph, name, x, weight, hp->rms_eps);
+}
+
+KvasirTensor *
 kvasir_build_rope (
     const KvasirModel *model, KvasirModelBuild *build, const char *name, guint il, KvasirTensor *x)
 {
@@ -143,6 +177,21 @@ turn_heads (const KvasirModel *model,
   return kvasir_build_rope (model, build, is_query ? "q_rope" : "k_rope", il, x);
 }
 
+/* @weight . @x + @bias, within the model's bounds. */
+static KvasirTensor *
+project (const KvasirModel *model,
+         KvasirModelBuild *build,
+         const char *name,
+         KvasirTensor *weight,
+         KvasirTensor *bias,
+         KvasirTensor *x)
+{
+  const float bound = model->hparams.clamp_qkv;
+
+  x = kvasir_graph_mul_mat (build->graph, name, weight, x, bias);
+  return bound > 0 ? kvasir_graph_clamp (build->graph, name, x, -bound, bound) : x;
+}
+
 KvasirTensor *
 kvasir_build_self_attention (const KvasirModel *model,
                              KvasirModelBuild *build,
@@ -152,12 +201,12 @@ kvasir_build_self_attention (const KvasirModel *model,
 {
   KvasirGraph *g = build->graph;
   KvasirAttend attend = { .sinks = block->sinks, .scale = model->hparams.attention_scale };
-  KvasirTensor *q = kvasir_graph_mul_mat (g, "q", block->wq, x, block->bq), *k = NULL;
+  KvasirTensor *q = project (model, build, "q", block->wq, block->bq, x), *k = NULL;
 
   if (block->wk != NULL)
     {
-      k = kvasir_graph_mul_mat (g, "k", block->wk, x, block->bk);
-      attend.v = kvasir_graph_mul_mat (g, "v", block->wv, x, block->bv);
+      k = project (model, build, "k", block->wk, block->bk, x);
+      attend.v = project (model, build, "v", block->wv, block->bv, x);
     }
   attend.q = turn_heads (model, build, il, q, block->q_norm, TRUE);
   if (k != NULL)
@@ -198,7 +247,8 @@ kvasir_build_logits (const KvasirModel *model, KvasirModelBuild *build, KvasirTe
   KvasirGraph *g = build->graph;
 
   kvasir_graph_set_layer (g, -1);
-  x = kvasir_graph_rms_norm (g, "output_norm", x, model->output_norm, model->hparams.rms_eps);
+  x = kvasir_build_norm (model, build, "output_norm", x, model->output_norm,
+                         model->output_norm_bias);
   build->logits = kvasir_graph_mul_mat (g, "logits", model->output, x, model->output_bias);
 }
 
@@ -228,10 +278,14 @@ kvasir_build_state_s (KvasirModelBuild *build, guint il)
 void
 kvasir_build_layers (const KvasirModel *model, KvasirModelBuild *build)
 {
-  const float eps = model->hparams.rms_eps;
+  kvasir_build_layers_on (model, build, kvasir_build_embedding (model, build));
+}
+
+void
+kvasir_build_layers_on (const KvasirModel *model, KvasirModelBuild *build, KvasirTensor *x)
+{
   const KvasirLayer *layers = model->layers;
   KvasirGraph *g = build->graph;
-  KvasirTensor *x = kvasir_build_embedding (model, build);
 
   for (guint il = 0; il < model->hparams.n_layers; il++)
     {
@@ -239,7 +293,7 @@ kvasir_build_layers (const KvasirModel *model, KvasirModelBuild *build)
       KvasirTensor *y;
 
       kvasir_graph_set_layer (g, (gint) il);
-      y = kvasir_graph_rms_norm (g, "attn_norm", x, layer->attn_norm, eps);
+      y = kvasir_build_norm (model, build, "attn_norm", x, layer->attn_norm, layer->attn_norm_bias);
       y = kvasir_build_self_attention (model, build, il, &layer->attention, y);
       x = kvasir_graph_add (g, "attn_res", x, y);
       if (il == model->hparams.n_layers - 1)
@@ -247,7 +301,7 @@ kvasir_build_layers (const KvasirModel *model, KvasirModelBuild *build)
           kvasir_build_begin_outputs (build);
           x = kvasir_build_take_outputs (build, x);
         }
-      y = kvasir_graph_rms_norm (g, "ffn_norm", x, layer->ffn_norm, eps);
+      y = kvasir_build_norm (model, build, "ffn_norm", x, layer->ffn_norm, layer->ffn_norm_bias);
       x = kvasir_graph_add (g, "ffn_res", x, kvasir_build_ffn (build, layer, y));
     }
   kvasir_build_logits (model, build, x);

@@ -12,6 +12,19 @@ G_BEGIN_DECLS
 /* [n_embd, n] */
 KvasirTensor *kvasir_build_embedding (const KvasirModel *model, KvasirModelBuild *build);
 
+/* The rows of the tokens with what a KvasirInputBlock adds to them. */
+KvasirTensor *kvasir_build_input (const KvasirModel *model,
+                                  KvasirModelBuild *build,
+                                  const KvasirInputBlock *input);
+
+/* The norm around layers: RMS, or layer norm with @bias (nullable) where the model has those. */
+KvasirTensor *kvasir_build_norm (const KvasirModel *model,
+                                 KvasirModelBuild *build,
+                                 const char *name,
+                                 KvasirTensor *x,
+                                 KvasirTensor *weight,
+                                 KvasirTensor *bias);
+
 /* @x [dk, heads, n] turned by the step's positions and the layer's rope; as it is where the layer
  * is not turned. */
 KvasirTensor *kvasir_build_rope (
@@ -63,5 +76,7 @@ KvasirStateSource kvasir_build_state_s (KvasirModelBuild *build, guint il);
 
 /* KvasirArch.build of pre-norm layers: x += attention (norm x); x += feed-forward (norm x). */
 void kvasir_build_layers (const KvasirModel *model, KvasirModelBuild *build);
+/* The same, on @x [n_embd, n] instead of the rows of the tokens. */
+void kvasir_build_layers_on (const KvasirModel *model, KvasirModelBuild *build, KvasirTensor *x);
 
 G_END_DECLS

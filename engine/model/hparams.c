@@ -126,13 +126,12 @@ read_scaling_type (KvasirKeys *keys, KvasirHparams *hp, GError **error)
   return FALSE;
 }
 
-/* Yarn's magnitude is attn_factor (1 + 0.1 ln factor), which the operation multiplies in; models
- * with a log multiplier want it divided by the same for their own multiplier. */
+/* Yarn's magnitude is attn_factor (1 + 0.1 ln factor); the operation multiplies that in. */
 static gboolean
-read_yarn (KvasirKeys *keys, KvasirHparams *hp, float factor, GError **error)
+read_yarn (KvasirKeys *keys, KvasirHparams *hp, GError **error)
 {
   KvasirRopeParams *rope = &hp->rope;
-  float log_multiplier = 0, own = 1;
+  float own = 1;
 
   rope->ext_factor = 1;
   rope->beta_fast = 32;
@@ -140,12 +139,9 @@ read_yarn (KvasirKeys *keys, KvasirHparams *hp, float factor, GError **error)
   if (!kvasir_keys_get_float (keys, "rope.scaling.yarn_ext_factor", &rope->ext_factor, error) ||
       !kvasir_keys_get_float (keys, "rope.scaling.yarn_attn_factor", &own, error) ||
       !kvasir_keys_get_float (keys, "rope.scaling.yarn_beta_fast", &rope->beta_fast, error) ||
-      !kvasir_keys_get_float (keys, "rope.scaling.yarn_beta_slow", &rope->beta_slow, error) ||
-      !kvasir_keys_get_float (keys, "rope.scaling.yarn_log_multiplier", &log_multiplier, error))
+      !kvasir_keys_get_float (keys, "rope.scaling.yarn_beta_slow", &rope->beta_slow, error))
     return FALSE;
   rope->attn_factor *= own;
-  if (log_multiplier != 0 && factor > 1)
-    rope->attn_factor /= 1 + log_multiplier * logf (factor);
   return TRUE;
 }
 
@@ -176,7 +172,7 @@ read_rope (KvasirKeys *keys, KvasirHparams *hp, GError **error)
   if (factor > 0 && (hp->rope_scaling == KVASIR_ROPE_SCALING_LINEAR ||
                      hp->rope_scaling == KVASIR_ROPE_SCALING_YARN))
     rope->freq_scale = 1 / factor;
-  return hp->rope_scaling != KVASIR_ROPE_SCALING_YARN || read_yarn (keys, hp, factor, error);
+  return hp->rope_scaling != KVASIR_ROPE_SCALING_YARN || read_yarn (keys, hp, error);
 }
 
 /* What a layer of the plain decoder keeps. */
@@ -225,6 +221,38 @@ kvasir_hparams_fit_rows (KvasirHparams *self)
     }
 }
 
+void
+kvasir_hparams_drop_rope (KvasirHparams *self)
+{
+  KvasirRopeParams rope = self->rope;
+
+  rope.n_rot = 0;
+  kvasir_hparams_set_rope (self, &rope);
+}
+
+gboolean
+kvasir_hparams_read_sections (KvasirHparams *self, KvasirKeys *keys, GError **error)
+{
+  gint64 sections[4];
+  gint64 n_pairs = self->rope.n_rot / 2, sum = 0;
+  KvasirRopeParams rope = self->rope;
+
+  if (!kvasir_keys_get_array (keys, "rope.dimension_sections", 4, n_pairs, sections, error))
+    return FALSE;
+  for (guint i = 0; i < 4; i++)
+    {
+      rope.sections[i] = (gint32) sections[i];
+      sum += sections[i];
+    }
+  if (sum < 1)
+    return kvasir_keys_fail (
+        keys, error, "sections of 1 to %" G_GINT64_FORMAT " pairs expected, none found", n_pairs);
+  rope.neox = 1;
+  self->n_pos_per_token = 4;
+  kvasir_hparams_set_rope (self, &rope);
+  return TRUE;
+}
+
 gboolean
 kvasir_hparams_read (KvasirHparams *self,
                      const KvasirGguf *gguf,
@@ -236,7 +264,7 @@ kvasir_hparams_read (KvasirHparams *self,
   KvasirKeys keys = { gguf, arch, "" };
 
   memset (self, 0, sizeof *self);
-  self->rms_eps = 1e-5f;
+  self->rms_eps = self->norm_eps = 1e-5f;
   self->memory_class = KVASIR_MEMORY_KV;
   self->is_causal = TRUE;
   self->n_pos_per_token = 1;
@@ -250,6 +278,7 @@ kvasir_hparams_read (KvasirHparams *self,
                              error) ||
       !read_layers (&keys, self, lowest, error) || !read_heads (&keys, self, error) ||
       !kvasir_keys_get_float (&keys, "attention.layer_norm_rms_epsilon", &self->rms_eps, error) ||
+      !kvasir_keys_get_float (&keys, "attention.layer_norm_epsilon", &self->norm_eps, error) ||
       !read_rope (&keys, self, error))
     return FALSE;
   fill_layers (self);

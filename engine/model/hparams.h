@@ -13,6 +13,7 @@
 #include "backends/backend.h"
 #include "engine/gguf/gguf.h"
 #include "engine/memory/memory-params.h"
+#include "engine/model/keys.h"
 
 G_BEGIN_DECLS
 
@@ -46,6 +47,15 @@ typedef enum
   KVASIR_ROPE_SCALING_LONGROPE
 } KvasirRopeScaling;
 
+/* How the rows of a text become one: the values of the key pooling_type. */
+typedef enum
+{
+  KVASIR_POOLING_NONE, /* a row for each token that asks for one */
+  KVASIR_POOLING_MEAN,
+  KVASIR_POOLING_CLS, /* the row of the first token */
+  KVASIR_POOLING_LAST
+} KvasirPooling;
+
 typedef struct
 {
   guint n_vocab;
@@ -55,7 +65,10 @@ typedef struct
   guint head_dim_k;
   guint head_dim_v;
   float rms_eps;
-  float attention_scale; /* of query times key */
+  float norm_eps;           /* of layer norms */
+  gboolean has_layer_norms; /* the norms around layers subtract the mean and have a bias */
+  float clamp_qkv;          /* q, k and v lie within +- this; 0: no bounds */
+  float attention_scale;    /* of query times key */
   KvasirRopeScaling rope_scaling;
   KvasirRopeParams rope; /* of most layers; its n_rot and n_ctx_orig count for the factors */
   KvasirMemoryClass memory_class;
@@ -65,6 +78,9 @@ typedef struct
   guint n_swa;                                  /* tokens; 0: none */
   gboolean can_keep_states;                     /* n_rs_seq counts */
   float max_bias;                               /* ALiBi; 0: none */
+  guint n_position_rows;                        /* of a table of positions: larger ones can't be
+                                                   read; 0: no table */
+  KvasirPooling pooling;                        /* encoders */
   KvasirLayerHparams layers[KVASIR_MAX_LAYERS]; /* [n_layers] */
 } KvasirHparams;
 
@@ -81,5 +97,10 @@ gboolean kvasir_hparams_read (KvasirHparams *self,
 void kvasir_hparams_set_rope (KvasirHparams *self, const KvasirRopeParams *rope);
 void kvasir_hparams_set_neox (KvasirHparams *self);
 void kvasir_hparams_fit_rows (KvasirHparams *self);
+/* No layer is turned. */
+void kvasir_hparams_drop_rope (KvasirHparams *self);
+/* M-RoPE by rope.dimension_sections: four positions per token, NEOX pairs. Call when widths and
+ * n_rot are final. */
+gboolean kvasir_hparams_read_sections (KvasirHparams *self, KvasirKeys *keys, GError **error);
 
 G_END_DECLS

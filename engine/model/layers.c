@@ -70,6 +70,8 @@ load_projections (
     return TRUE;
   return kvasir_weights_get (w, il, "attn_k.weight", k, &block->wk, error) &&
          kvasir_weights_get_optional (w, il, "attn_v.weight", v, &block->wv, error) &&
+         (block->wv != NULL || model->arch->may_lack_v ||
+          kvasir_weights_get (w, il, "attn_v.weight", v, &block->wv, error)) &&
          kvasir_load_optional (model, il, "attn_k.bias", rows[1], &block->bk, error) &&
          kvasir_load_optional (model, il, "attn_v.bias", rows[2], &block->bv, error);
 }
@@ -216,29 +218,102 @@ kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *blo
 }
 
 static gboolean
-load_layer (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
+load_norms (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
 {
   const gint64 n_embd = model->hparams.n_embd;
 
   if (!kvasir_load_vector (model, il, "attn_norm.weight", n_embd, &layer->attn_norm, error) ||
-      !kvasir_load_attention (model, il, &layer->attention, error) ||
       !kvasir_load_vector (model, il, "ffn_norm.weight", n_embd, &layer->ffn_norm, error))
     return FALSE;
-  layer->ffn.kind = layer->moe.kind = layer->shared.kind = KVASIR_UNARY_SILU;
+  return !model->hparams.has_layer_norms ||
+         (kvasir_load_optional (model, il, "attn_norm.bias", n_embd, &layer->attn_norm_bias,
+                                error) &&
+          kvasir_load_optional (model, il, "ffn_norm.bias", n_embd, &layer->ffn_norm_bias, error));
+}
+
+static gboolean
+load_layer (KvasirModel *model, gint il, gboolean has_gate, KvasirLayer *layer, GError **error)
+{
+  if (!load_norms (model, il, layer, error) ||
+      !kvasir_load_attention (model, il, &layer->attention, error))
+    return FALSE;
   if (!kvasir_weights_has (model->weights, il, "ffn_gate_inp.weight"))
-    return kvasir_load_ffn (model, il, model->hparams.layers[il].n_ff, TRUE, &layer->ffn, error);
+    return kvasir_load_ffn (model, il, model->hparams.layers[il].n_ff, has_gate, &layer->ffn,
+                            error);
   layer->moe.normalised = TRUE;
   return kvasir_load_moe (model, il, &layer->moe, error);
 }
 
 gboolean
-kvasir_load_layers (KvasirModel *model, GError **error)
+kvasir_load_layers_of (KvasirModel *model, KvasirUnary kind, gboolean has_gate, GError **error)
 {
   KvasirLayer *layers = g_new0 (KvasirLayer, model->hparams.n_layers);
 
   model->layers = layers;
   for (gint il = 0; il < (gint) model->hparams.n_layers; il++)
-    if (!load_layer (model, il, &layers[il], error))
-      return FALSE;
+    {
+      layers[il].ffn.kind = layers[il].moe.kind = layers[il].shared.kind = kind;
+      if (!load_layer (model, il, has_gate, &layers[il], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+kvasir_load_layers (KvasirModel *model, GError **error)
+{
+  return kvasir_load_layers_of (model, KVASIR_UNARY_SILU, TRUE, error);
+}
+
+/* A matrix whose rows are added must be plain. */
+static gboolean
+check_plain (KvasirModel *model, const KvasirTensor *t, GError **error)
+{
+  if (t == NULL || t->type == KVASIR_TYPE_F32)
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+               "%s: %s: type f32 expected, %s found", model->info.path, t->name,
+               kvasir_type_get_name ((int) t->type));
+  return FALSE;
+}
+
+/* Texts of one kind only: the row of the others is never used. */
+static gboolean
+load_type_row (KvasirModel *model, KvasirInputBlock *input, GError **error)
+{
+  KvasirKeys keys = { model->gguf, "tokenizer.ggml", "" };
+  guint n_types = 2;
+  KvasirTensor *whole;
+
+  if (!kvasir_keys_get_size (&keys, "token_type_count", KVASIR_MAX_WIDTH, &n_types, error))
+    return FALSE;
+
+  const gint64 ne[2] = { model->hparams.n_embd, n_types };
+  if (!kvasir_weights_get_optional (model->weights, -1, "token_types.weight", ne, &whole, error) ||
+      !check_plain (model, whole, error))
+    return FALSE;
+  if (whole != NULL)
+    input->type = kvasir_weights_slice (model->weights, whole, 0, 1);
+  return TRUE;
+}
+
+gboolean
+kvasir_load_input (KvasirModel *model, GError **error)
+{
+  KvasirHparams *hp = &model->hparams;
+  KvasirInputBlock *input = g_new0 (KvasirInputBlock, 1);
+  const gint64 positions[2] = { hp->n_embd, hp->n_ctx_train };
+
+  model->extra = input;
+  if (!load_type_row (model, input, error) ||
+      !kvasir_weights_get_optional (model->weights, -1, "position_embd.weight", positions,
+                                    &input->positions, error) ||
+      !kvasir_load_optional (model, -1, "token_embd_norm.weight", hp->n_embd, &input->norm,
+                             error) ||
+      !kvasir_load_optional (model, -1, "token_embd_norm.bias", hp->n_embd, &input->norm_bias,
+                             error))
+    return FALSE;
+  if (input->positions != NULL)
+    hp->n_position_rows = hp->n_ctx_train;
   return TRUE;
 }

@@ -23,13 +23,22 @@ typedef struct
 
 typedef struct
 {
-  KvasirTensor *attn_norm; /* [n_embd] */
+  KvasirTensor *attn_norm;                      /* [n_embd] */
+  KvasirTensor *attn_norm_bias, *ffn_norm_bias; /* [n_embd]: layer norms */
   KvasirAttentionBlock attention;
   KvasirTensor *ffn_norm; /* [n_embd] */
   KvasirGluBlock ffn;     /* dense; down NULL: experts */
   KvasirMoeBlock moe;     /* router NULL: dense */
   KvasirGluBlock shared;  /* shared experts beside the others; down NULL: none */
 } KvasirLayer;
+
+/* What is done with the rows of token_embd before the first layer; each optional. */
+typedef struct
+{
+  KvasirTensor *type;             /* [n_embd], added to all: the first row of token_types */
+  KvasirTensor *positions;        /* [n_embd, n_ctx_train]: the row of the position is added */
+  KvasirTensor *norm, *norm_bias; /* [n_embd]: layer norm */
+} KvasirInputBlock;
 
 /* A vector [@n] that must be there, or may be missing. */
 gboolean kvasir_load_vector (
@@ -61,5 +70,11 @@ kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *blo
 
 /* KvasirArch.load of pre-norm layers with attention and a feed-forward net, dense or of experts. */
 gboolean kvasir_load_layers (KvasirModel *model, GError **error);
+/* The same with another function than SiLU and, without @has_gate, plain nets: down (f (up x)). */
+gboolean
+kvasir_load_layers_of (KvasirModel *model, KvasirUnary kind, gboolean has_gate, GError **error);
+/* token_types, position_embd and token_embd_norm, where they are; model->extra becomes a
+ * KvasirInputBlock. */
+gboolean kvasir_load_input (KvasirModel *model, GError **error);
 
 G_END_DECLS

@@ -36,7 +36,8 @@ typedef struct
   KvasirCacheInputs caches[KVASIR_MAX_CACHES];
   gboolean long_context; /* a sequence may be longer than the original context */
   gboolean rotate;       /* quantised K and V are kept under a Hadamard rotation */
-  KvasirTensor *logits;  /* out: F32 [n_vocab, n_outputs]; of encoders [n_embd, n_outputs] */
+  KvasirTensor *logits;  /* out: F32 [n_vocab, n_outputs]; of encoders [n_embd, n_outputs], not
+                            pooled */
 } KvasirModelBuild;
 
 typedef struct
@@ -44,6 +45,8 @@ typedef struct
   const char *name;
   /* Layers may lack heads or a feed-forward net. */
   gboolean may_lack_attention;
+  /* attn_v may be missing; the architecture's own graph says what V is then. */
+  gboolean may_lack_v;
   /* (nullable) Reads own keys and says in hparams what each layer keeps, before tensors are asked
    * for. */
   gboolean (*setup) (KvasirModel *model, GError **error);
@@ -95,8 +98,15 @@ void kvasir_model_fill_memory_layers (const KvasirModel *self, KvasirMemoryLayer
 /* Adds the operations of one step. */
 void kvasir_model_build (const KvasirModel *self, KvasirModelBuild *build);
 
+extern const KvasirArch kvasir_arch_bert;
+extern const KvasirArch kvasir_arch_bloom;
+extern const KvasirArch kvasir_arch_deepseek2;
 extern const KvasirArch kvasir_arch_llama;
+extern const KvasirArch kvasir_arch_mpt;
+extern const KvasirArch kvasir_arch_phi3;
 extern const KvasirArch kvasir_arch_qwen2;
+extern const KvasirArch kvasir_arch_qwen2vl;
 extern const KvasirArch kvasir_arch_qwen3;
+extern const KvasirArch kvasir_arch_qwen3moe;
 
 G_END_DECLS
