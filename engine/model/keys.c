@@ -5,17 +5,34 @@
 
 #include "engine/error.h"
 
+static void G_GNUC_PRINTF (4, 0)
+    set_error (const KvasirKeys *keys, GError **error, int code, const char *format, va_list args)
+{
+  g_autofree char *text = g_strdup_vprintf (format, args);
+
+  g_set_error (error, KVASIR_ENGINE_ERROR, code, "%s: %s: %s", kvasir_gguf_get_path (keys->gguf),
+               keys->key, text);
+}
+
 gboolean
 kvasir_keys_fail (const KvasirKeys *keys, GError **error, const char *format, ...)
 {
   va_list args;
-  g_autofree char *text = NULL;
 
   va_start (args, format);
-  text = g_strdup_vprintf (format, args);
+  set_error (keys, error, KVASIR_ENGINE_ERROR_BAD_FILE, format, args);
   va_end (args);
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_FILE, "%s: %s: %s",
-               kvasir_gguf_get_path (keys->gguf), keys->key, text);
+  return FALSE;
+}
+
+gboolean
+kvasir_keys_refuse (const KvasirKeys *keys, GError **error, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  set_error (keys, error, KVASIR_ENGINE_ERROR_UNSUPPORTED, format, args);
+  va_end (args);
   return FALSE;
 }
 

@@ -32,6 +32,10 @@ gboolean kvasir_keys_has (KvasirKeys *keys, const char *name);
 gboolean kvasir_keys_fail (const KvasirKeys *keys, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
 
+/* The same for a setting that is right but not written yet: KVASIR_ENGINE_ERROR_UNSUPPORTED. */
+gboolean kvasir_keys_refuse (const KvasirKeys *keys, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
 /* A number from 1 to @max. A missing key leaves the default in @value; 0 there: it may not miss. */
 gboolean
 kvasir_keys_get_size (KvasirKeys *keys, const char *name, guint max, guint *value, GError **error);

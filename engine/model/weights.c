@@ -98,6 +98,39 @@ format_shape (guint n_dims, const gint64 *ne)
   return g_string_free (g_string_append (text, "]"), FALSE);
 }
 
+/* Files write some vectors and small matrices with extents of 1 before or between the others, which
+ * do not change where the values lie. */
+static gboolean
+has_shape (const KvasirGgufTensor *found, const gint64 ne[3])
+{
+  guint d = 0;
+
+  for (guint i = 0; i < 3; i++)
+    {
+      if (ne[i] <= 1)
+        continue;
+      while (d < 4 && found->ne[d] == 1)
+        d++;
+      if (d == 4 || found->ne[d] != ne[i])
+        return FALSE;
+      d++;
+    }
+  while (d < 4 && found->ne[d] == 1)
+    d++;
+  return d == 4;
+}
+
+static gboolean
+check_plain (const KvasirWeights *self, const char *name, int type, GError **error)
+{
+  if (type == KVASIR_TYPE_F32)
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+               "%s: %s: type f32 expected, %s found", kvasir_gguf_get_path (self->gguf), name,
+               kvasir_type_get_name (type));
+  return FALSE;
+}
+
 /* A vector is added or multiplied as it is, so it must be plain; a matrix may have any type that
  * the device can multiply, which the plan checks. */
 static gboolean
@@ -107,10 +140,8 @@ check_tensor (KvasirWeights *self,
               GError **error)
 {
   guint n_dims = ne[2] > 0 ? 3 : ne[1] > 0 ? 2 : 1;
-  gboolean same = found->ne[0] == ne[0] && found->ne[1] == MAX (ne[1], 1) &&
-                  found->ne[2] == MAX (ne[2], 1) && found->ne[3] == 1;
 
-  if (!same)
+  if (!has_shape (found, ne))
     {
       g_autofree char *expected = format_shape (n_dims, ne);
       g_autofree char *actual = format_shape (found->n_dims, found->ne);
@@ -119,14 +150,7 @@ check_tensor (KvasirWeights *self,
                    found->name, expected, actual);
       return FALSE;
     }
-  if (n_dims == 1 && found->type != KVASIR_TYPE_F32)
-    {
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-                   "%s: %s: type f32 expected, %s found", kvasir_gguf_get_path (self->gguf),
-                   found->name, kvasir_type_get_name (found->type));
-      return FALSE;
-    }
-  return TRUE;
+  return n_dims > 1 || check_plain (self, found->name, found->type, error);
 }
 
 static gboolean
@@ -200,6 +224,18 @@ kvasir_weights_get (KvasirWeights *self,
 {
   const gint64 shape[3] = { ne[0], ne[1], 0 };
   return kvasir_weights_get_stack (self, layer, name, shape, FALSE, tensor, error);
+}
+
+gboolean
+kvasir_weights_get_plain (KvasirWeights *self,
+                          gint layer,
+                          const char *name,
+                          const gint64 ne[2],
+                          KvasirTensor **tensor,
+                          GError **error)
+{
+  return kvasir_weights_get (self, layer, name, ne, tensor, error) &&
+         check_plain (self, (*tensor)->name, (int) (*tensor)->type, error);
 }
 
 gboolean

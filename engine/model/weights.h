@@ -26,15 +26,22 @@ KvasirWeights *kvasir_weights_new (const KvasirGguf *gguf,
 void kvasir_weights_free (KvasirWeights *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirWeights, kvasir_weights_free)
 
-/* A tensor of @layer (-1: of none, else "blk.N." stands before @name); @ne1 0: a vector. FALSE
- * where it is missing or not right. */
+/* A tensor of @layer (-1: of none, else "blk.N." stands before @name); ne[1] 0: a vector. FALSE
+ * where it is missing or not right. Extents of 1 are not counted: files differ in them. */
 gboolean kvasir_weights_get (KvasirWeights *self,
                              gint layer,
                              const char *name,
                              const gint64 ne[2],
                              KvasirTensor **tensor,
                              GError **error);
-/* The same, but a missing one leaves NULL. */
+/* The same of a matrix that is read value by value: F32. */
+gboolean kvasir_weights_get_plain (KvasirWeights *self,
+                                   gint layer,
+                                   const char *name,
+                                   const gint64 ne[2],
+                                   KvasirTensor **tensor,
+                                   GError **error);
+/* The same as the first, but a missing one leaves NULL. */
 gboolean kvasir_weights_get_optional (KvasirWeights *self,
                                       gint layer,
                                       const char *name,
