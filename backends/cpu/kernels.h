@@ -114,6 +114,19 @@ typedef struct
   const float *read;  /* [n], what the new line is multiplied with */
 } KvasirUpdate;
 
+/* Keys of rows of a cache, all turned by the same angles where they lie. */
+typedef struct
+{
+  KvasirType type; /* F32 or F16 */
+  int n_rows;
+  size_t stride; /* bytes from row to row */
+  int n_heads;
+  int head_dim; /* elements from head to head */
+  int n_rot;    /* a multiple of 32 */
+  bool neox;
+  const float *table; /* as rotate's */
+} KvasirTurn;
+
 typedef struct
 {
   const char *name;
@@ -140,6 +153,8 @@ typedef struct
   void (*hadamard) (const float *x, int n, float *y);
   /* Turns @n_rot elements; @table holds n_rot / 2 cosines and as many sines. x may be y. */
   void (*rotate) (const float *x, const float *table, int n_rot, bool neox, float *y);
+  /* @rows begins at the first element that turns. NULL: not there. */
+  void (*turn) (const KvasirTurn *turn, uint8_t *rows);
 
   /* NULL where no product takes integers. */
   void (*quantize) (const float *x, int64_t k, KvasirActs acts);

@@ -68,8 +68,10 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
       kvasir_scan_describe (node, shape);
       return;
     case KVASIR_OP_ROPE:
-    case KVASIR_OP_ROPE_SHIFT:
       kvasir_rope_describe (node, shape);
+      return;
+    case KVASIR_OP_ROPE_SHIFT:
+      kvasir_rope_shift_describe (node, shape);
       return;
     case KVASIR_OP_ATTENTION:
       kvasir_attention_describe (node, shape);
@@ -123,8 +125,9 @@ kvasir_op_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernel
     case KVASIR_OP_DELTA:
       return kvasir_scan_is_supported (node);
     case KVASIR_OP_ROPE:
+      return kvasir_rope_is_supported (node);
     case KVASIR_OP_ROPE_SHIFT:
-      return kvasir_rope_is_supported (node, kernels);
+      return kvasir_rope_shift_is_supported (node, kernels);
     case KVASIR_OP_ATTENTION:
       return kvasir_attention_is_supported (node, kernels);
     default:
@@ -139,7 +142,7 @@ kvasir_op_shares_slot (const KvasirTensor *a, const KvasirTensor *b)
 
   if (a->op != b->op)
     return false;
-  if (a->op == KVASIR_OP_ROPE)
+  if (a->op == KVASIR_OP_ROPE || a->op == KVASIR_OP_ROPE_SHIFT)
     return kvasir_rope_shares_angles (a, b);
   if (a->op == KVASIR_OP_MUL_MAT_ID)
     return x->data == y->data && kvasir_tensor_has_shape_of (x, y) &&

@@ -141,8 +141,14 @@ bool kvasir_scan_is_supported (const KvasirTensor *node);
 
 /* op-rope.c */
 void kvasir_rope_describe (const KvasirTensor *node, KvasirOpShape *shape);
-bool kvasir_rope_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
+bool kvasir_rope_is_supported (const KvasirTensor *node);
+/* Of ROPE and ROPE_SHIFT. */
 bool kvasir_rope_shares_angles (const KvasirTensor *a, const KvasirTensor *b);
+bool kvasir_rope_are_params_supported (const KvasirTensor *node);
+
+/* op-rope-shift.c */
+void kvasir_rope_shift_describe (const KvasirTensor *node, KvasirOpShape *shape);
+bool kvasir_rope_shift_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
 
 /* op-attention.c */
 void kvasir_attention_describe (const KvasirTensor *node, KvasirOpShape *shape);

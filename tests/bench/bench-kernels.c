@@ -4,7 +4,7 @@
  *
  * Decode: one token against a matrix larger than the caches, in GB/s of weights. Prefill: 512
  * tokens against a small matrix, in Gop/s. The last lines compute a whole model of the shape of
- * SmolLM2-135M with random weights. */
+ * SmolLM2-135M with random weights, and turn its keys on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,10 @@
 
 #define DECODE_BYTES ((size_t) 64 << 20)
 #define HUGE_PAGE ((size_t) 2 << 20)
+/* Keys of SmolLM2-135M at 8192 cells: 30 layers of 192 halves. */
+#define SHIFT_CELLS 8192
+#define SHIFT_BYTES ((size_t) 30 * 192 * 2 * SHIFT_CELLS)
+#define MEMORY_BYTES ((SHIFT_BYTES + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE)
 #define LEG_SECONDS 0.03
 
 static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_Q8_0,
@@ -106,17 +110,31 @@ bench_whole (KvasirCpuIsa isa, int n_threads)
   bench_model_free (model);
 }
 
+static void
+bench_shift (KvasirCpuIsa isa, int n_threads, void *memory)
+{
+  BenchModel *model = bench_shift_new (isa, n_threads, SHIFT_CELLS);
+  double shift = time_model (model, 1, 0);
+  double rewrite = SHIFT_BYTES / bench_probe_rewrite (memory, SHIFT_BYTES, n_threads) / 1e9;
+
+  printf ("%-11s %d thread%s K-shift of %d cells %.1f ms, reading and writing their bytes %.1f ms: "
+          "%.2f times\n",
+          kvasir_cpu_isa_get_name (isa), n_threads, n_threads > 1 ? "s" : " ", SHIFT_CELLS,
+          1e3 * shift, 1e3 * rewrite, shift / rewrite);
+  bench_model_free (model);
+}
+
 int
 main (int argc, char **argv)
 {
   static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_AVX512_VNNI };
-  uint8_t *memory = aligned_alloc (HUGE_PAGE, DECODE_BYTES);
+  uint8_t *memory = aligned_alloc (HUGE_PAGE, MEMORY_BYTES);
 
   if (memory == NULL)
     return 1;
   /* As the device's buffers are; small pages cost a third of the bandwidth. */
-  madvise (memory, DECODE_BYTES, MADV_HUGEPAGE);
-  memset (memory, 1, DECODE_BYTES);
+  madvise (memory, MEMORY_BYTES, MADV_HUGEPAGE);
+  memset (memory, 1, MEMORY_BYTES);
   for (size_t i = 0; i < 2; i++)
     for (int n_threads = 1; n_threads <= 2; n_threads++)
       {
@@ -128,6 +146,7 @@ main (int argc, char **argv)
           if (is_wanted (types[t], argc, argv))
             bench_type (isas[i], n_threads, types[t], memory);
         bench_whole (isas[i], n_threads);
+        bench_shift (isas[i], n_threads, memory);
       }
   free (memory);
   return 0;

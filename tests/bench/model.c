@@ -175,6 +175,10 @@ add_heads (BenchModel *model, KvasirTensor *x, int64_t n_heads)
   return set_dyn (view, 2);
 }
 
+static const KvasirRopeParams rope_params = {
+  .n_rot = HEAD, .freq_base = 10000, .freq_scale = 1, .attn_factor = 1, .n_ctx_orig = 2048
+};
+
 static KvasirTensor *
 add_rope (BenchModel *model, KvasirTensor *x, int64_t n_heads)
 {
@@ -183,10 +187,33 @@ add_rope (BenchModel *model, KvasirTensor *x, int64_t n_heads)
 
   y->src[0] = heads;
   y->src[1] = model->positions;
-  y->params.rope = (KvasirRopeParams){
-    .n_rot = HEAD, .freq_base = 10000, .freq_scale = 1, .attn_factor = 1, .n_ctx_orig = 2048
-  };
+  y->params.rope = rope_params;
   return set_dyn (y, 2);
+}
+
+BenchModel *
+bench_shift_new (KvasirCpuIsa isa, int n_threads, int64_t n_cells)
+{
+  BenchModel *model = new_model (isa, n_threads);
+  KvasirTensor *shifts = new_tensor (model, KVASIR_TYPE_I32, n_cells, 1, 1);
+
+  for (int64_t i = 0; i < n_cells; i++)
+    ((int32_t *) shifts->data)[i] = -1;
+  for (int layer = 0; layer < N_LAYERS; layer++)
+    {
+      KvasirTensor *cache = new_weights (model, KVASIR_TYPE_F16, HEAD * N_KV_HEADS, n_cells);
+      KvasirTensor *node = calloc (1, sizeof *node);
+      assert (node != NULL);
+      *node = *cache;
+      node->op = KVASIR_OP_ROPE_SHIFT;
+      node->src[0] = node->view_src = cache;
+      node->src[1] = shifts;
+      node->params.rope = rope_params;
+      model->tensors[model->n_tensors++] = node;
+      model->nodes[model->n_nodes++] = node;
+    }
+  make_plan (model);
+  return model;
 }
 
 static KvasirTensor *

@@ -17,6 +17,9 @@ BenchModel *bench_matrix_new (
 BenchModel *bench_smollm_new (
     KvasirCpuIsa isa, int n_threads, KvasirType type, int64_t max_tokens, int64_t n_cells);
 
+/* The keys of as many layers of @n_cells each, all turned on by one position. */
+BenchModel *bench_shift_new (KvasirCpuIsa isa, int n_threads, int64_t n_cells);
+
 /* Computes @n_tokens, at most as many as the model was made for. */
 void bench_model_compute (BenchModel *model, int n_tokens, int n_kv);
 void bench_model_free (BenchModel *model);

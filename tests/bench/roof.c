@@ -90,6 +90,21 @@ read_all (const void *memory, size_t n_bytes)
   return (double) n_bytes;
 }
 
+static double
+rewrite_all (const void *memory, size_t n_bytes)
+{
+  uint64_t *p = (uint64_t *) (uintptr_t) memory;
+
+  for (size_t i = 0; i + 8 <= n_bytes / 8; i += 8)
+    {
+      __builtin_prefetch (p + i + 384, 1, 3);
+      for (int j = 0; j < 8; j++)
+        p[i + (size_t) j] ^= 1;
+    }
+  __asm__ volatile("" ::"r"(p) : "memory");
+  return (double) n_bytes;
+}
+
 #define N_ROUNDS 100000
 #define N_CHAINS 12
 
@@ -185,6 +200,12 @@ read_avx2 (const void *memory, size_t n_bytes)
   for (int j = 0; j < 4; j++)
     __asm__ volatile("" ::"x"(sums[j]));
   return (double) n_bytes;
+}
+
+double
+bench_probe_rewrite (void *memory, size_t n_bytes, int n_threads)
+{
+  return run_probes (rewrite_all, memory, n_bytes, n_threads);
 }
 
 double

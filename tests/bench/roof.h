@@ -12,6 +12,9 @@ double bench_now (void);
 /* GB/s that @n_threads read from @n_bytes of memory, each its own part. */
 double bench_probe_read (const void *memory, size_t n_bytes, int n_threads);
 
+/* GB/s of memory that @n_threads read and write back, each byte counted once. */
+double bench_probe_rewrite (void *memory, size_t n_bytes, int n_threads);
+
 /* int8 Gop/s (a multiplication and an addition are two) that @n_threads do in registers with the
  * widest integer product of AVX-512 VNNI, or of AVX2; 0 where the processor lacks it. */
 double bench_probe_int8 (int use_avx512, int n_threads);
