@@ -70,6 +70,7 @@ static const char *const op_names[KVASIR_N_OPS] = {
   [KVASIR_OP_CLAMP] = "clamp",
   [KVASIR_OP_CONCAT] = "concat",
   [KVASIR_OP_HADAMARD] = "hadamard",
+  [KVASIR_OP_TEMPERATURE] = "temperature",
   [KVASIR_OP_GAUSS_RELU] = "gauss_relu",
   [KVASIR_OP_TOP_K] = "top_k",
   [KVASIR_OP_GATHER] = "gather",

@@ -114,7 +114,8 @@ typedef enum
   KVASIR_OP_MUL_MAT,  /* dst[rows, n] = s0[k, rows] (any type) . s1[k, n], plus s2 [rows] if given.
                          With s0 [k, rows, h] and s1 [k, h, n] each head has a matrix of its own:
                          dst [rows, h, n]; no s2 then */
-  KVASIR_OP_ADD,      /* dst = s0 + s1; s1 is repeated along extents where it has 1 */
+  KVASIR_OP_ADD,      /* dst = s0 + s1; s1 is repeated along extents where it has 1, and s0 too, but
+                         for extent 0 */
   KVASIR_OP_MUL,      /* dst = s0 * s1; as ADD */
   KVASIR_OP_SCALE,    /* dst = s0 * scale + bias */
   KVASIR_OP_UNARY,    /* dst = f (s0) */
@@ -152,8 +153,10 @@ typedef enum
   KVASIR_OP_CONCAT,   /* s1 behind s0 along extent params.concat.dim; other extents are the same */
   KVASIR_OP_HADAMARD, /* each block of params.hadamard.n elements times the Walsh-Hadamard matrix in
                          natural order over sqrt (n); n is a power of two that divides ne0 */
-  KVASIR_OP_GAUSS_RELU, /* dst = max (0, s0 - (mean + z * deviation)) over ne0; the deviation is
-                           that of a sample, sqrt (sum of squares / (ne0 - 1)) */
+  KVASIR_OP_GAUSS_RELU,  /* dst = max (0, s0 - (mean + z * deviation)) over ne0; the deviation is
+                            that of a sample, sqrt (sum of squares / (ne0 - 1)) */
+  KVASIR_OP_TEMPERATURE, /* dst = s0 [d, heads, n] * (1 + scale * ln (1 + floor ((p + 1) / length)))
+                            with the position p of the token in s1 I32 [n], 0 or more */
 
   /* Mixtures of experts. u = experts used by a token. */
   KVASIR_OP_TOP_K,      /* dst I32 [u, n] = indices of the u largest of s0 [experts, n], falling;
@@ -245,6 +248,12 @@ typedef struct
   int32_t v_transposed;
 } KvasirAttentionParams;
 
+typedef struct
+{
+  int32_t length; /* positions after which the factor grows; 1 or more */
+  float scale;
+} KvasirTemperatureParams;
+
 /* The attention mask is bits, never floats: tensor I64 [n_cells / 64, n_tokens]; bit c % 64 of word
  * c / 64 of row t is 1 where token t may read cell c of its stream. A word of 0 closes 64 cells at
  * once, all ones opens them, so that kernels skip or hurry without looking at single cells. Bits at
@@ -309,7 +318,8 @@ struct KvasirTensor
     struct
     {
       float z;
-    } gauss; /* GAUSS_RELU */
+    } gauss;                             /* GAUSS_RELU */
+    KvasirTemperatureParams temperature; /* TEMPERATURE */
     struct
     {
       int32_t n_groups, n_groups_used;

@@ -101,6 +101,17 @@ gauss_relu_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t a
 }
 
 static void
+temperature_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3])
+{
+  const int32_t *positions = dst->src[1]->data;
+  const KvasirTemperatureParams *params = &dst->params.temperature;
+  int64_t period = ((int64_t) positions[at[1]] + 1) / params->length;
+  float factor = 1 + params->scale * logf ((float) (period + 1));
+
+  run->kernels->scale (get_source (dst, 0, at), factor, 0, get_dst (dst, at), dst->ne[0]);
+}
+
+static void
 concat_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3])
 {
   const KvasirTensor *s0 = dst->src[0];
@@ -143,6 +154,8 @@ kvasir_norm_get_row_fn (KvasirOp op)
       return clamp_row;
     case KVASIR_OP_GAUSS_RELU:
       return gauss_relu_row;
+    case KVASIR_OP_TEMPERATURE:
+      return temperature_row;
     case KVASIR_OP_CONCAT:
       return concat_row;
     default:
@@ -185,6 +198,9 @@ kvasir_norm_is_supported (const KvasirTensor *node)
   if (!kvasir_tensor_is_float (node) || !kvasir_tensor_is_float (s0) ||
       !kvasir_tensor_has_shape_of (s0, node))
     return false;
+  if (node->op == KVASIR_OP_TEMPERATURE)
+    return s1 != NULL && s1->type == KVASIR_TYPE_I32 && s1->ne[0] == node->ne[2] &&
+           node->ne[3] == 1 && node->params.temperature.length > 0;
   if (node->op == KVASIR_OP_NORM)
     return is_vector_for (s1, node) && is_vector_for (node->src[2], node);
   if (node->op == KVASIR_OP_MATCH_NORM)

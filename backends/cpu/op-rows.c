@@ -38,7 +38,7 @@ rms_norm_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[
 static void
 binary_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3])
 {
-  const float *a = get_floats (dst->src[0], at);
+  const float *a = get_repeated (dst->src[0], at);
   const float *b = get_repeated (dst->src[1], at);
   float *y = get_dst (dst, at);
 
@@ -309,8 +309,12 @@ kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kern
     return is_get_rows_supported (node, kernels);
   if (op == KVASIR_OP_SET_ROWS)
     return is_set_rows_supported (node, kernels);
-  if (!kvasir_tensor_is_float (node) || !kvasir_tensor_is_float (s0) ||
-      !kvasir_tensor_has_shape_of (s0, node))
+  if (!kvasir_tensor_is_float (node) || !kvasir_tensor_is_float (s0))
+    return false;
+  if (op == KVASIR_OP_ADD || op == KVASIR_OP_MUL)
+    return kvasir_tensor_is_float (s1) && is_repeatable (s1, node) && is_repeatable (s0, node) &&
+           s0->ne[0] == node->ne[0];
+  if (!kvasir_tensor_has_shape_of (s0, node))
     return false;
   switch (op)
     {
@@ -318,9 +322,6 @@ kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kern
       return is_hadamard_supported (node);
     case KVASIR_OP_RMS_NORM:
       return s1 == NULL || (kvasir_tensor_is_float (s1) && s1->ne[0] == node->ne[0]);
-    case KVASIR_OP_ADD:
-    case KVASIR_OP_MUL:
-      return kvasir_tensor_is_float (s1) && is_repeatable (s1, node);
     case KVASIR_OP_GLU:
       return kvasir_tensor_is_float (s1) && kvasir_tensor_has_shape_of (s1, node) &&
              is_kind (node, KVASIR_GLU_OAI);

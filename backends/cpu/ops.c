@@ -94,6 +94,7 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
     case KVASIR_OP_CLAMP:
     case KVASIR_OP_CONCAT:
     case KVASIR_OP_GAUSS_RELU:
+    case KVASIR_OP_TEMPERATURE:
     case KVASIR_OP_TOP_K:
     case KVASIR_OP_GATHER:
     case KVASIR_OP_WEIGHTED_SUM:
