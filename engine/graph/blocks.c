@@ -19,6 +19,22 @@ kvasir_block_glu (KvasirGraph *graph, const KvasirGluBlock *block, KvasirTensor 
   return kvasir_graph_mul_mat (graph, "ffn_out", block->down, act, block->down_bias);
 }
 
+/* @weights [n_used, n] times the factors of their experts. */
+static KvasirTensor *
+scale_experts (KvasirGraph *g,
+               const KvasirMoeBlock *block,
+               KvasirTensor *logits,
+               KvasirTensor *ids,
+               KvasirTensor *weights)
+{
+  /* Chosen from a row for each token, as scores are. */
+  KvasirTensor *rows = kvasir_graph_scale (g, "moe_ones", logits, 0, 1);
+
+  rows = kvasir_graph_mul (g, "moe_factors", rows, block->expert_scale);
+  return kvasir_graph_mul (g, "moe_rescaled", weights,
+                           kvasir_graph_gather (g, "moe_factor", rows, ids));
+}
+
 /* Which experts, and how much of each: [n_used, n] both. */
 static KvasirTensor *
 route (KvasirGraph *g, const KvasirMoeBlock *block, KvasirTensor *x, KvasirTensor **weights)
@@ -43,6 +59,8 @@ route (KvasirGraph *g, const KvasirMoeBlock *block, KvasirTensor *x, KvasirTenso
     w = kvasir_graph_shares (g, "moe_shares", w, LEAST_SUM);
   if (block->scale != 0 && block->scale != 1)
     w = kvasir_graph_scale (g, "moe_scaled", w, block->scale, 0);
+  if (block->expert_scale != NULL)
+    w = scale_experts (g, block, logits, ids, w);
   *weights = w;
   return ids;
 }

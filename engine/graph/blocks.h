@@ -28,7 +28,7 @@ typedef enum
   KVASIR_GATING_SOFTMAX_CHOSEN = 3 /* softmax over the chosen ones */
 } KvasirGating;
 
-/* A mixture of experts. Biases, choice and shared optional. */
+/* A mixture of experts. Biases, choice and scale optional. */
 typedef struct
 {
   KvasirTensor *router; /* [n_embd, experts] */
@@ -37,6 +37,7 @@ typedef struct
   KvasirTensor *gate, *up;   /* [n_embd, n_ff, experts]; gate NULL: down (f (up x)) */
   KvasirTensor *down;        /* [n_ff, n_embd, experts] */
   KvasirTensor *gate_bias, *up_bias, *down_bias; /* [n_ff or n_embd, experts] */
+  KvasirTensor *expert_scale; /* [experts], a factor of each one's weight behind all others */
   KvasirUnary kind;
   KvasirGating gating;
   guint n_used;

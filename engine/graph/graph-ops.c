@@ -148,6 +148,22 @@ kvasir_graph_gauss_relu (KvasirGraph *self, const char *name, KvasirTensor *x, f
 }
 
 KvasirTensor *
+kvasir_graph_temperature (KvasirGraph *self,
+                          const char *name,
+                          KvasirTensor *x,
+                          KvasirTensor *positions,
+                          const KvasirTemperatureParams *params)
+{
+  KvasirTensor *t = kvasir_graph_new_tensor (self, name, KVASIR_OP_TEMPERATURE, KVASIR_TYPE_F32);
+  g_return_val_if_fail (params->length > 0, NULL);
+  kvasir_graph_copy_shape (t, x);
+  t->src[0] = x;
+  t->src[1] = positions;
+  t->params.temperature = *params;
+  return kvasir_graph_add_node (self, t);
+}
+
+KvasirTensor *
 kvasir_graph_concat (
     KvasirGraph *self, const char *name, KvasirTensor *a, KvasirTensor *b, gint dim)
 {

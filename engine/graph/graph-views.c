@@ -66,6 +66,19 @@ kvasir_graph_pick (KvasirGraph *self, KvasirTensor *x, gint64 i)
 }
 
 KvasirTensor *
+kvasir_graph_pick_some (KvasirGraph *self, KvasirTensor *x, gint64 first, gint64 n)
+{
+  KvasirTensor *t = kvasir_graph_view_of (self, "pick", KVASIR_OP_VIEW, x);
+  g_return_val_if_fail (first >= 0 && n > 0 && first + n <= x->ne[1], NULL);
+  t->src[0] = x;
+  t->ne[1] = n;
+  t->view_offset += x->nb[1] * (gsize) first;
+  if (t->data != NULL)
+    t->data = (guint8 *) t->data + x->nb[1] * (gsize) first;
+  return t;
+}
+
+KvasirTensor *
 kvasir_graph_as_factors (KvasirGraph *self, KvasirTensor *x)
 {
   KvasirTensor *t = kvasir_graph_view_of (self, "factors", KVASIR_OP_VIEW, x);

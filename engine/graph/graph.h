@@ -115,6 +115,12 @@ kvasir_graph_clamp (KvasirGraph *self, const char *name, KvasirTensor *x, float 
 KvasirTensor *kvasir_graph_hadamard (KvasirGraph *self, const char *name, KvasirTensor *x, gint n);
 KvasirTensor *
 kvasir_graph_gauss_relu (KvasirGraph *self, const char *name, KvasirTensor *x, float z);
+/* @x [d, heads, n] times a factor that grows with the positions [n]. */
+KvasirTensor *kvasir_graph_temperature (KvasirGraph *self,
+                                        const char *name,
+                                        KvasirTensor *x,
+                                        KvasirTensor *positions,
+                                        const KvasirTemperatureParams *params);
 /* @b behind @a along extent @dim. */
 KvasirTensor *kvasir_graph_concat (
     KvasirGraph *self, const char *name, KvasirTensor *a, KvasirTensor *b, gint dim);
@@ -186,6 +192,8 @@ KvasirTensor *kvasir_graph_join (KvasirGraph *self, KvasirTensor *x);
 KvasirTensor *kvasir_graph_slice (KvasirGraph *self, KvasirTensor *x, gint64 first, gint64 n);
 /* [w, n]: row @i of each [w, m] of @x [w, m, n]. */
 KvasirTensor *kvasir_graph_pick (KvasirGraph *self, KvasirTensor *x, gint64 i);
+/* [w, n, tokens]: rows [first, first + n) of each [w, m] of @x [w, m, tokens]. */
+KvasirTensor *kvasir_graph_pick_some (KvasirGraph *self, KvasirTensor *x, gint64 first, gint64 n);
 /* [1, m, n] of @x [m, n]: a factor for each row of something [w, m, n]. */
 KvasirTensor *kvasir_graph_as_factors (KvasirGraph *self, KvasirTensor *x);
 
