@@ -196,6 +196,34 @@ test_hadamard (void)
         }
 }
 
+/* Bytes that no rounding would give, in a cache of which only the last cell moves. */
+static void
+test_still_cells (void)
+{
+  gsize n;
+  const TurnCase *cases = turn_get_cases (&n);
+
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (gsize i = 0; i < G_N_ELEMENTS (types); i++)
+      {
+        g_autoptr (GRand) rand = g_rand_new_with_seed (8);
+        g_autoptr (Rig) rig = rig_new (*isa, 2);
+        Problem p;
+        make_problem (&p, rig, rand, &cases[0], types[i]);
+        gsize n_bytes = p.cache->nb[3] - p.cache->nb[1];
+        memset (p.shifts->data, 0, (N_ALL - 1) * sizeof (gint32));
+        ((gint32 *) p.shifts->data)[N_ALL - 1] = 3;
+        for (gsize j = 0; j < n_bytes; j++)
+          ((guint8 *) p.cache->data)[j] = (guint8) g_rand_int (rand);
+        g_autofree guint8 *before = g_memdup2 (p.cache->data, p.cache->nb[3]);
+        p.node->params.rope = p.params;
+        g_assert_cmpint (rig_compute (rig, 1, 0), ==, KVASIR_STATUS_OK);
+        g_assert_cmpmem (p.cache->data, n_bytes, before, n_bytes);
+        g_assert_true (
+            memcmp ((guint8 *) p.cache->data + n_bytes, before + n_bytes, p.cache->nb[1]) != 0);
+      }
+}
+
 /* More different shifts than there are tables for; the other layer has the same ones. */
 static void
 test_many_shifts (void)
@@ -284,6 +312,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &cases[i], test_shift);
     }
   g_test_add_func ("/backends/rope-shift/under-the-hadamard-transform", test_hadamard);
+  g_test_add_func ("/backends/rope-shift/still-cells-keep-their-bytes", test_still_cells);
   g_test_add_func ("/backends/rope-shift/more-shifts-than-tables", test_many_shifts);
   g_test_add_func ("/backends/rope-shift/impossible-shifts-are-refused", test_refused);
   return g_test_run ();

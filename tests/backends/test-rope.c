@@ -151,6 +151,42 @@ test_shorter_step (void)
   vtable->plan_free (plan);
 }
 
+/* Layers that differ in their base or in which part of a head turns, in one plan. */
+static void
+test_different_turns (void)
+{
+  TurnCase kinds[4];
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 2);
+  KvasirTensor *nodes[G_N_ELEMENTS (kinds)];
+  Problem p;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    kinds[i] = (TurnCase){
+      "kind", { .n_rot = 32, .freq_base = 1e4f, .freq_scale = 1, .attn_factor = 1 }, FALSE, 96
+    };
+  kinds[1].params.freq_base = 1e6f;
+  kinds[2].params.offset = 64;
+  kinds[3].params.neox = 1;
+  make_problem (&p, rig, rand, &kinds[0], 70);
+  gsize n = (gsize) (p.c->head_dim * N_HEADS * p.n_tokens);
+  g_autofree double *expected = g_new (double, n);
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      p.c = &kinds[i];
+      nodes[i] = add_rope (rig, &p, p.x);
+    }
+  g_assert_cmpint (rig_compute (rig, p.n_tokens, 0), ==, KVASIR_STATUS_OK);
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      p.c = &kinds[i];
+      for (gsize j = 0; j < n; j++)
+        expected[j] = ((float *) p.x->data)[j];
+      turn_all (&p, expected);
+      g_assert_cmpfloat (rig_get_nmse_double (nodes[i]->data, expected, n), <, 1e-12);
+    }
+}
+
 static void
 test_refused (void)
 {
@@ -194,6 +230,7 @@ main (int argc, char **argv)
   for (gsize i = 0; i < G_N_ELEMENTS (planes); i++)
     add_test (&planes[i]);
   g_test_add_func ("/backends/rope/planes-of-a-shorter-step", test_shorter_step);
+  g_test_add_func ("/backends/rope/layers-differ", test_different_turns);
   g_test_add_func ("/backends/rope/impossible-turns-are-refused", test_refused);
   return g_test_run ();
 }
