@@ -246,6 +246,17 @@ kvasir_weights_has (const KvasirWeights *self, gint layer, const char *name)
   return kvasir_gguf_find_tensor (self->gguf, full) != NULL;
 }
 
+gint64
+kvasir_weights_get_extent (const KvasirWeights *self, gint layer, const char *name, guint dim)
+{
+  const KvasirGgufTensor *found;
+  char full[NAME_LEN];
+
+  make_name (full, layer, name);
+  found = kvasir_gguf_find_tensor (self->gguf, full);
+  return found != NULL ? found->ne[dim] : 0;
+}
+
 KvasirTensor *
 kvasir_weights_slice (KvasirWeights *self, KvasirTensor *whole, gint64 first, gint64 n)
 {

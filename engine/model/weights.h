@@ -57,6 +57,9 @@ gboolean kvasir_weights_get_stack (KvasirWeights *self,
                                    KvasirTensor **tensor,
                                    GError **error);
 gboolean kvasir_weights_has (const KvasirWeights *self, gint layer, const char *name);
+/* Extent @dim of a tensor as the file says, 0 where there is none: for sizes that no key has. */
+gint64
+kvasir_weights_get_extent (const KvasirWeights *self, gint layer, const char *name, guint dim);
 /* The rows [@first, @first + @n) of a matrix (of each matrix of a stack), or elements of a vector,
  * as a tensor of its own: matrices that a file stores as one. */
 KvasirTensor *
