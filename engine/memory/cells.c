@@ -39,6 +39,13 @@ kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs)
   return TRUE;
 }
 
+gboolean
+kvasir_cells_add_places (KvasirCells *self)
+{
+  self->places = g_try_new0 (gint32, (gsize) 2 * self->size);
+  return self->places != NULL;
+}
+
 void
 kvasir_cells_clear (KvasirCells *self)
 {
@@ -46,6 +53,7 @@ kvasir_cells_clear (KvasirCells *self)
   g_free (self->shift);
   g_free (self->token);
   g_free (self->step);
+  g_free (self->places);
   g_free (self->sets);
   g_free (self->owned);
   g_free (self->spans);
@@ -59,10 +67,11 @@ peek_set (const KvasirCells *self, guint cell)
   return self->sets + (gsize) cell * self->n_set_words;
 }
 
+/* @bit: a sequence counted from first_seq. */
 static inline guint64 *
-peek_owned_word (const KvasirCells *self, guint cell, guint seq)
+peek_owned_word (const KvasirCells *self, guint cell, guint bit)
 {
-  return self->owned + (gsize) seq * self->n_words + cell / 64;
+  return self->owned + (gsize) bit * self->n_words + cell / 64;
 }
 
 void
@@ -70,9 +79,16 @@ kvasir_cells_get_seqs (const KvasirCells *self, guint cell, KvasirSeqSet *seqs)
 {
   const guint64 *set = peek_set (self, cell);
 
-  *seqs = (KvasirSeqSet){ .w = { set[0] } };
-  for (guint i = 1; i < self->n_set_words; i++)
-    seqs->w[i] = set[i];
+  *seqs = (KvasirSeqSet){ 0 };
+  if (self->first_seq == 0)
+    {
+      for (guint i = 0; i < self->n_set_words; i++)
+        seqs->w[i] = set[i];
+      return;
+    }
+  for (guint i = 0; i < self->n_seqs; i++)
+    if ((set[i / 64] >> (i % 64)) & 1)
+      kvasir_seq_set_add (seqs, self->first_seq + i);
 }
 
 void
@@ -84,6 +100,8 @@ kvasir_cells_get (const KvasirCells *self, guint cell, KvasirCell *out)
   out->shift = self->shift[cell];
   out->token = self->token[cell];
   out->step = self->step[cell];
+  out->x = self->places != NULL ? self->places[2 * cell] : 0;
+  out->y = self->places != NULL ? self->places[2 * cell + 1] : 0;
   kvasir_cells_get_seqs (self, cell, &out->seqs);
 }
 
@@ -115,23 +133,44 @@ static inline void
 span_add (KvasirSeqSpan *span, gint32 pos)
 {
   if (span->n_cells++ == 0)
-    span->min = span->max = pos;
+    *span = (KvasirSeqSpan){ .n_cells = 1, .min = pos, .max = pos, .is_dense = TRUE };
+  else if (pos == span->max + 1)
+    span->max = pos;
+  else if (pos == span->min - 1)
+    span->min = pos;
   else
     {
       span->min = MIN (span->min, pos);
       span->max = MAX (span->max, pos);
+      span->is_dense = FALSE;
     }
 }
 
 static inline void
-span_remove (KvasirCells *self, guint seq, gint32 pos)
+span_remove (KvasirCells *self, guint bit, gint32 pos)
 {
-  KvasirSeqSpan *span = &self->spans[seq];
+  KvasirSeqSpan *span = &self->spans[bit];
 
   if (--span->n_cells == 0)
     span->min = span->max = -1;
-  else if (pos == span->min || pos == span->max)
-    kvasir_seq_set_add (&self->stale, seq);
+  else if (pos != span->min && pos != span->max)
+    span->is_dense = FALSE;
+  else if (!span->is_dense)
+    kvasir_seq_set_add (&self->stale, bit);
+  else if (pos == span->min)
+    span->min++;
+  else
+    span->max--;
+}
+
+/* The words of a set of ids, counted from first_seq. */
+static inline guint64
+get_local_word (const KvasirCells *self, const KvasirSeqSet *seqs, guint w)
+{
+  if (self->first_seq == 0)
+    return seqs->w[w];
+  g_assert (self->n_seqs == 1 && w == 0);
+  return kvasir_seq_set_has (seqs, self->first_seq);
 }
 
 void
@@ -146,17 +185,22 @@ kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
   self->pos[cell] = pos;
   self->token[cell] = entry->token;
   self->step[cell] = entry->step;
+  if (self->places != NULL)
+    {
+      self->places[2 * cell] = entry->x;
+      self->places[2 * cell + 1] = entry->y;
+    }
   for (guint w = 0; w < self->n_set_words; w++)
     {
-      guint64 left = entry->seqs->w[w];
+      guint64 left = get_local_word (self, entry->seqs, w);
 
       set[w] = left;
       for (; left != 0; left &= left - 1)
         {
-          gsize seq = w * 64 + (guint) __builtin_ctzll (left);
+          gsize bit = w * 64 + (guint) __builtin_ctzll (left);
 
-          owned[seq * self->n_words] |= KVASIR_BIT (cell);
-          span_add (&self->spans[seq], pos);
+          owned[bit * self->n_words] |= KVASIR_BIT (cell);
+          span_add (&self->spans[bit], pos);
         }
     }
   kvasir_bit_tree_add (&self->used, cell);
@@ -173,6 +217,8 @@ forget (KvasirCells *self, guint cell)
   self->pos[cell] = self->token[cell] = -1;
   self->shift[cell] = 0;
   self->step[cell] = 0;
+  if (self->places != NULL)
+    self->places[2 * cell] = self->places[2 * cell + 1] = 0;
   kvasir_bit_tree_remove (&self->used, cell);
   kvasir_bit_tree_add (&self->vacant, cell);
   self->n_used--;
@@ -189,10 +235,10 @@ kvasir_cells_empty (KvasirCells *self, guint cell)
     {
       for (guint64 left = set[w]; left != 0; left &= left - 1)
         {
-          guint seq = w * 64 + (guint) __builtin_ctzll (left);
+          guint bit = w * 64 + (guint) __builtin_ctzll (left);
 
-          *peek_owned_word (self, cell, seq) &= ~KVASIR_BIT (cell);
-          span_remove (self, seq, self->pos[cell]);
+          *peek_owned_word (self, cell, bit) &= ~KVASIR_BIT (cell);
+          span_remove (self, bit, self->pos[cell]);
         }
       set[w] = 0;
     }
@@ -200,15 +246,32 @@ kvasir_cells_empty (KvasirCells *self, guint cell)
 }
 
 void
+kvasir_cells_restore (KvasirCells *self, guint cell, const KvasirCell *state)
+{
+  kvasir_cells_place (self, cell,
+                      &(KvasirCellEntry){ .pos = state->pos,
+                                          .token = state->token,
+                                          .step = state->step,
+                                          .x = state->x,
+                                          .y = state->y,
+                                          .seqs = &state->seqs });
+  self->shift[cell] = state->shift;
+  if (state->shift != 0)
+    self->n_shifted++;
+}
+
+void
 kvasir_cells_join (KvasirCells *self, guint cell, guint seq)
 {
+  guint bit = seq - self->first_seq;
+
   g_assert (self->pos[cell] >= 0);
 
   if (kvasir_cells_has (self, cell, seq))
     return;
-  peek_set (self, cell)[seq / 64] |= KVASIR_BIT (seq);
-  *peek_owned_word (self, cell, seq) |= KVASIR_BIT (cell);
-  span_add (&self->spans[seq], self->pos[cell]);
+  peek_set (self, cell)[bit / 64] |= KVASIR_BIT (bit);
+  *peek_owned_word (self, cell, bit) |= KVASIR_BIT (cell);
+  span_add (&self->spans[bit], self->pos[cell]);
 }
 
 void
@@ -216,12 +279,13 @@ kvasir_cells_leave (KvasirCells *self, guint cell, guint seq)
 {
   guint64 *set = peek_set (self, cell);
   guint64 left = 0;
+  guint bit = seq - self->first_seq;
 
   g_assert (kvasir_cells_has (self, cell, seq));
 
-  set[seq / 64] &= ~KVASIR_BIT (seq);
-  *peek_owned_word (self, cell, seq) &= ~KVASIR_BIT (cell);
-  span_remove (self, seq, self->pos[cell]);
+  set[bit / 64] &= ~KVASIR_BIT (bit);
+  *peek_owned_word (self, cell, bit) &= ~KVASIR_BIT (cell);
+  span_remove (self, bit, self->pos[cell]);
   for (guint w = 0; w < self->n_set_words; w++)
     left |= set[w];
   if (left == 0)
@@ -261,12 +325,14 @@ kvasir_cells_settle_shift (KvasirCells *self, guint cell)
 }
 
 static void
-measure_span (KvasirCells *self, guint seq)
+measure_span (KvasirCells *self, guint bit)
 {
-  const guint64 *words = kvasir_cells_owned_by (self, seq);
-  KvasirSeqSpan *span = &self->spans[seq];
+  const guint64 *words = self->owned + (gsize) bit * self->n_words;
+  KvasirSeqSpan *span = &self->spans[bit];
   gint32 min = KVASIR_POS_END;
   gint32 max = -1;
+  gint32 before = -1;
+  guint n_falls = 0;
 
   if (span->n_cells == 0)
     return;
@@ -275,19 +341,23 @@ measure_span (KvasirCells *self, guint seq)
       {
         gint32 pos = self->pos[w * 64 + (guint) __builtin_ctzll (left)];
 
+        n_falls += pos <= before;
+        before = pos;
         min = MIN (min, pos);
         max = MAX (max, pos);
       }
   span->min = min;
   span->max = max;
+  /* Positions that rise along the cells are all different. */
+  span->is_dense = n_falls == 0 && (guint) (max - min) + 1 == span->n_cells;
 }
 
 void
 kvasir_cells_settle (KvasirCells *self)
 {
-  for (gint seq = kvasir_seq_set_next (&self->stale, 0); seq >= 0;
-       seq = kvasir_seq_set_next (&self->stale, (guint) seq + 1))
-    measure_span (self, (guint) seq);
+  for (gint bit = kvasir_seq_set_next (&self->stale, 0); bit >= 0;
+       bit = kvasir_seq_set_next (&self->stale, (guint) bit + 1))
+    measure_span (self, (guint) bit);
   self->stale = (KvasirSeqSet){ 0 };
 }
 

@@ -28,13 +28,17 @@ typedef struct
   guint n_cells;
   gint32 min; /* -1 where n_cells is 0; the same for max */
   gint32 max;
+  /* Every position from min to max is held exactly once, so that the next extreme is known. FALSE
+   * where nobody has looked. */
+  gboolean is_dense;
 } KvasirSeqSpan;
 
 typedef struct
 {
   guint size; /* a multiple of 64 */
   guint n_words;
-  guint n_seqs;
+  guint first_seq; /* ids below are never held; set once, before anything is placed */
+  guint n_seqs;    /* ids first_seq ... first_seq + n_seqs - 1 */
   guint n_set_words;
   guint n_used;
   guint n_shifted; /* cells whose pending shift is not 0 */
@@ -44,28 +48,47 @@ typedef struct
   gint32 *shift;  /* (owned) [size], pending */
   gint32 *token;  /* (owned) [size], -1: unknown */
   guint32 *step;  /* (owned) [size], when it was written */
-  guint64 *sets;  /* (owned) [size][n_set_words] */
+  gint32 *places; /* (owned) (nullable) [size][2], column and row in an image */
+  guint64 *sets;  /* (owned) [size][n_set_words], bit 0 is first_seq */
   guint64 *owned; /* (owned) [n_seqs][n_words], the cells of each sequence */
   KvasirBitTree used;
   KvasirBitTree vacant;
   KvasirSeqSpan *spans; /* (owned) [n_seqs] */
-  KvasirSeqSet stale;   /* sequences whose min or max left */
+  KvasirSeqSet stale;   /* sequences whose min or max left, counted from first_seq */
 } KvasirCells;
 
 /* FALSE: no memory; clear it all the same. */
 gboolean kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs);
+/* Keeps places too. FALSE: no memory; clear it all the same. */
+gboolean kvasir_cells_add_places (KvasirCells *self);
 void kvasir_cells_clear (KvasirCells *self);
+
+static inline gboolean
+kvasir_cells_can_hold (const KvasirCells *self, guint seq)
+{
+  return seq - self->first_seq < self->n_seqs;
+}
+
+/* What @seq holds; nothing where it lives elsewhere. */
+static inline KvasirSeqSpan
+kvasir_cells_get_span (const KvasirCells *self, guint seq)
+{
+  return kvasir_cells_can_hold (self, seq) ? self->spans[seq - self->first_seq]
+                                           : (KvasirSeqSpan){ .min = -1, .max = -1 };
+}
 
 static inline const guint64 *
 kvasir_cells_owned_by (const KvasirCells *self, guint seq)
 {
-  return self->owned + (gsize) seq * self->n_words;
+  return self->owned + (gsize) (seq - self->first_seq) * self->n_words;
 }
 
 static inline gboolean
 kvasir_cells_has (const KvasirCells *self, guint cell, guint seq)
 {
-  return (self->sets[(gsize) cell * self->n_set_words + seq / 64] >> (seq % 64)) & 1;
+  guint bit = seq - self->first_seq;
+
+  return (self->sets[(gsize) cell * self->n_set_words + bit / 64] >> (bit % 64)) & 1;
 }
 
 /* One past the last occupied cell. */
@@ -81,12 +104,15 @@ typedef struct
   gint32 pos;
   gint32 token;
   guint32 step;
+  gint32 x, y;              /* kept where there are places */
   const KvasirSeqSet *seqs; /* not empty */
 } KvasirCellEntry;
 
 /* Occupies an empty cell. */
 void kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry);
 void kvasir_cells_empty (KvasirCells *self, guint cell);
+/* Occupies an empty cell with what kvasir_cells_get() gave of one. */
+void kvasir_cells_restore (KvasirCells *self, guint cell, const KvasirCell *state);
 /* A sequence joins or leaves an occupied cell; who leaves last empties it. */
 void kvasir_cells_join (KvasirCells *self, guint cell, guint seq);
 void kvasir_cells_leave (KvasirCells *self, guint cell, guint seq);

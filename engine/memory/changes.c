@@ -5,9 +5,9 @@
 #include "engine/memory/memory-private.h"
 
 gboolean
-kvasir_changes_init (KvasirChanges *self, KvasirMemory *memory, guint16 cache, guint size)
+kvasir_changes_init (KvasirChanges *self, const KvasirPart *part, guint size)
 {
-  *self = (KvasirChanges){ .memory = memory, .cache = cache, .size = size };
+  *self = (KvasirChanges){ .part = part, .size = size };
   self->tokens = g_try_new (gint32, (gsize) 2 * size);
   return self->tokens != NULL;
 }
@@ -26,10 +26,16 @@ read_state (const KvasirCells *cells, guint cell, KvasirRunState *state)
   kvasir_cells_get_seqs (cells, cell, &state->seqs);
 }
 
+static inline gboolean
+is_watched (const KvasirChanges *self)
+{
+  return !self->is_muted && kvasir_memory_is_watched (self->part->memory);
+}
+
 void
 kvasir_changes_before (KvasirChanges *self, const KvasirCells *cells, guint cell)
 {
-  if (!kvasir_memory_is_watched (self->memory))
+  if (!is_watched (self))
     return;
   read_state (cells, cell, &self->before);
   self->token = cells->token[cell];
@@ -58,7 +64,7 @@ kvasir_changes_after (KvasirChanges *self, const KvasirCells *cells, guint cell)
   KvasirEvent *run = &self->run;
   KvasirRunState after;
 
-  if (!kvasir_memory_is_watched (self->memory))
+  if (!is_watched (self))
     return;
   read_state (cells, cell, &after);
   if (states_equal (&self->before, &after) && self->token == cells->token[cell])
@@ -91,9 +97,10 @@ kvasir_changes_flush (KvasirChanges *self)
     return;
   memmove (self->tokens + n_before, self->tokens + self->size, n_after * sizeof *self->tokens);
   run->type = KVASIR_EVENT_CELLS;
-  run->cache = self->cache;
+  run->cache = self->part->cache;
+  run->stream = self->stream;
   run->seq = -1;
   run->pos = -1;
-  kvasir_memory_emit (self->memory, run, self->tokens, n_before + n_after);
+  kvasir_memory_emit (self->part->memory, run, self->tokens, n_before + n_after);
   run->n = 0;
 }

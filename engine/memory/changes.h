@@ -9,23 +9,25 @@
 #pragma once
 
 #include "engine/memory/cells.h"
+#include "engine/memory/part.h"
 
 G_BEGIN_DECLS
 
 typedef struct
 {
-  KvasirMemory *memory; /* (unowned) whose sink and step the events get */
-  guint16 cache;
-  KvasirEvent run;       /* the run so far; n is 0 where there is none */
-  KvasirRunState before; /* of the cell in hand */
-  gint32 token;          /* the same */
+  const KvasirPart *part; /* (unowned) whose cells they are */
+  guint16 stream;         /* of the operation in hand */
+  gboolean is_muted;      /* nothing is reported: what happens will be taken back */
+  KvasirEvent run;        /* the run so far; n is 0 where there is none */
+  KvasirRunState before;  /* of the cell in hand */
+  gint32 token;           /* the same */
   /* (owned) [2 * size]: the run's tokens before it changed, and in the second half after */
   gint32 *tokens;
   guint size;
 } KvasirChanges;
 
 /* FALSE: no memory; clear it all the same. */
-gboolean kvasir_changes_init (KvasirChanges *self, KvasirMemory *memory, guint16 cache, guint size);
+gboolean kvasir_changes_init (KvasirChanges *self, const KvasirPart *part, guint size);
 void kvasir_changes_clear (KvasirChanges *self);
 
 void kvasir_changes_before (KvasirChanges *self, const KvasirCells *cells, guint cell);

@@ -1,5 +1,5 @@
-/* The two phases of a batch: prepare without a trace, then part by part apply, give the graph its
- * inputs, and take back what failed. */
+/* Plays a planned batch, ubatch by ubatch: occupies cells, gives the graph its inputs, and takes
+ * back what failed. */
 #include "engine/memory/kv-cache-private.h"
 #include "engine/memory/mask.h"
 #include "engine/memory/slots.h"
@@ -15,120 +15,34 @@ set_n_kv (KvasirKvCache *self, guint n_kv)
                           &(KvasirEvent){ .seq = -1, .a = n_kv, .b = before });
 }
 
-static void
-report_failed_search (KvasirKvCache *self, guint n_tokens)
-{
-  const KvasirCells *cells = &self->cells;
-
-  if (!kvasir_memory_is_watched (&self->parent))
-    return;
-  kvasir_kv_cache_emit (self, KVASIR_EVENT_SEARCH_FAILED,
-                        &(KvasirEvent){ .seq = -1,
-                                        .cell = (gint32) cells->head,
-                                        .n = (gint32) n_tokens,
-                                        .a = cells->size - cells->n_used,
-                                        .b = kvasir_cells_get_largest_vacant_run (cells) });
-}
-
-/* Searches cells for one part after the other, each reserved before the next search. Returns:
- * whether all parts have their cells; @n_found: how many cells are reserved */
-static gboolean
-play (KvasirKvCache *self, KvasirBatchPlan *plan, guint *n_found)
-{
-  KvasirCells *cells = &self->cells;
-  KvasirUbatch ubatch;
-
-  kvasir_batch_plan_rewind (plan);
-  while (kvasir_batch_plan_split_simple (plan, &ubatch))
-    {
-      guint32 *slots = self->slots + *n_found;
-
-      if (!kvasir_slots_find (cells, ubatch.n_tokens, slots))
-        return FALSE;
-      kvasir_cells_reserve (cells, slots, ubatch.n_tokens);
-      *n_found += ubatch.n_tokens;
-      cells->head = slots[ubatch.n_tokens - 1] + 1;
-    }
-  return TRUE;
-}
-
-KvasirPrepare
-kvasir_kv_cache_init_batch (KvasirMemory *memory, KvasirBatchPlan *plan)
-{
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-  guint head = self->cells.head;
-  guint n_found = 0;
-  gboolean fits = play (self, plan, &n_found);
-
-  kvasir_cells_release (&self->cells, self->slots, n_found);
-  self->cells.head = head;
-  self->ubatch.n_tokens = 0;
-  self->n_applied = 0;
-  self->n_parts = 0;
-  self->plan = fits ? plan : NULL;
-  kvasir_batch_plan_rewind (plan);
-  if (fits)
-    return KVASIR_PREPARE_OK;
-  report_failed_search (self, kvasir_batch_plan_get_n_tokens (plan));
-  return KVASIR_PREPARE_NO_ROOM;
-}
-
 static const guint32 *
 peek_slots (const KvasirKvCache *self)
 {
-  return self->slots + self->n_applied - self->ubatch.n_tokens;
-}
-
-/* How many cells attention reads once the current part is placed. */
-static guint
-measure_n_kv (const KvasirKvCache *self)
-{
-  const guint32 *slots = peek_slots (self);
-  guint end = kvasir_cells_get_end (&self->cells);
-
-  for (guint i = 0; i < self->ubatch.n_tokens; i++)
-    end = MAX (end, slots[i] + 1);
-  return MIN (self->cells.size, (end + KVASIR_N_KV_STEP - 1) / KVASIR_N_KV_STEP * KVASIR_N_KV_STEP);
-}
-
-static void
-report_ubatch (KvasirKvCache *self)
-{
-  const KvasirUbatch *ubatch = &self->ubatch;
-  guint n = ubatch->n_tokens;
-  KvasirEvent event = { .type = KVASIR_EVENT_UBATCH,
-                        .seq = -1,
-                        .n = (gint32) n,
-                        .a = self->n_parts - 1,
-                        .b = measure_n_kv (self) };
-
-  for (guint i = 0; i < n; i++)
-    {
-      self->numbers[3 * i] = ubatch->tokens[i];
-      self->numbers[3 * i + 1] = ubatch->pos[i];
-      self->numbers[3 * i + 2] = kvasir_seq_set_next (&ubatch->seqs[i], 0);
-    }
-  kvasir_memory_emit (&self->parent, &event, self->numbers, 3 * n);
+  return self->slots + self->planned[self->index].first_slot;
 }
 
 /* How many cells the search looked at is told by where it started and ended. */
 static void
-report_search (KvasirKvCache *self)
+report_search (KvasirKvCache *self, const KvasirKvSlice *slice)
 {
-  const KvasirCells *cells = &self->cells;
-  const guint32 *slots = peek_slots (self);
-  guint n = self->ubatch.n_tokens;
+  const KvasirCells *cells = &self->cells[slice->stream];
+  const guint32 *slots = peek_slots (self) + slice->first;
+  guint n = slice->n;
   gboolean restarted;
   guint start = kvasir_slots_get_start (cells, n, &restarted);
   guint n_tested = (slots[n - 1] + cells->size - start) % cells->size + 1;
   guint n_data = 0;
   KvasirEvent event = { .type = KVASIR_EVENT_SEARCH,
+                        .cache = self->parent.cache,
+                        .stream = (guint16) slice->stream,
                         .seq = -1,
                         .cell = (gint32) cells->head,
                         .n = (gint32) n,
                         .a = n_tested,
                         .b = restarted ? 1 : 0 };
 
+  if (!kvasir_memory_is_watched (self->parent.memory))
+    return;
   for (guint i = 0; i < n; i++)
     if (i > 0 && slots[i] == slots[i - 1] + 1)
       self->numbers[n_data - 1]++;
@@ -137,114 +51,233 @@ report_search (KvasirKvCache *self)
         self->numbers[n_data++] = (gint32) slots[i];
         self->numbers[n_data++] = 1;
       }
-  kvasir_memory_emit (&self->parent, &event, self->numbers, n_data);
+  kvasir_memory_emit (self->parent.memory, &event, self->numbers, n_data);
+}
+
+/* ---- overwriting */
+
+/* Remembers an occupied cell that goes, and adds its position to those its owners lose. */
+static void
+give_up (KvasirKvCache *self, guint stream, guint cell, KvasirSeqSet *losers)
+{
+  KvasirCells *cells = &self->cells[stream];
+  KvasirKvMemo memo = { .stream = stream, .cell = cell };
+  const KvasirSeqSet *seqs = &memo.state.seqs;
+
+  kvasir_cells_get (cells, cell, &memo.state);
+  g_array_append_val (self->memos, memo);
+  for (gint seq = kvasir_seq_set_next (seqs, 0); seq >= 0;
+       seq = kvasir_seq_set_next (seqs, (guint) seq + 1))
+    {
+      gint32 before = kvasir_seq_set_has (losers, (guint) seq) ? self->overwritten[seq] : -1;
+
+      kvasir_seq_set_add (losers, (guint) seq);
+      self->overwritten[seq] = MAX (before, memo.state.pos);
+    }
+  kvasir_cells_empty (cells, cell);
+}
+
+/* A sequence whose cell was overwritten keeps no positions before that one. @cause: the last cell
+ * that was taken from it */
+static void
+purge (KvasirKvCache *self, guint stream, guint seq, guint cause)
+{
+  gint32 first = kvasir_cells_get_span (&self->cells[stream], seq).min;
+  gint32 end = self->overwritten[seq] + 1;
+
+  if (first < 0 || first >= end)
+    return;
+  if (!self->changes.is_muted)
+    kvasir_kv_cache_emit (self, KVASIR_EVENT_PURGE,
+                          &(KvasirEvent){ .stream = (guint16) stream,
+                                          .seq = (gint32) seq,
+                                          .cell = (gint32) cause,
+                                          .pos = first,
+                                          .a = end });
+  kvasir_kv_cache_remove (self, seq, first, end, TRUE);
+}
+
+/* The cell among @memos that held the highest position that @seq lost. */
+static guint
+find_cause (const KvasirKvCache *self, guint first_memo, guint seq)
+{
+  for (guint i = first_memo; i < self->memos->len; i++)
+    {
+      const KvasirKvMemo *memo = &g_array_index (self->memos, KvasirKvMemo, i);
+
+      if (memo->state.pos == self->overwritten[seq] && kvasir_seq_set_has (&memo->state.seqs, seq))
+        return memo->cell;
+    }
+  return 0;
+}
+
+void
+kvasir_kv_cache_occupy (KvasirKvCache *self,
+                        const KvasirUbatch *ubatch,
+                        const KvasirKvSlice *slice,
+                        const guint32 *slots)
+{
+  KvasirCells *cells = &self->cells[slice->stream];
+  KvasirSeqSet losers = { 0 };
+  guint first_memo = self->memos->len;
+
+  self->changes.stream = (guint16) slice->stream;
+  for (guint i = 0; i < slice->n; i++)
+    {
+      guint t = slice->first + i;
+      KvasirCellEntry entry = { .pos = ubatch->pos[t],
+                                .token = ubatch->tokens[t],
+                                .step = self->parent.memory->step,
+                                .seqs = &ubatch->seqs[t] };
+
+      if (self->n_pos > 1)
+        {
+          entry.y = ubatch->pos[ubatch->n_tokens + t];
+          entry.x = ubatch->pos[2 * ubatch->n_tokens + t];
+        }
+      kvasir_changes_before (&self->changes, cells, slots[i]);
+      if (cells->pos[slots[i]] >= 0)
+        give_up (self, slice->stream, slots[i], &losers);
+      kvasir_cells_place (cells, slots[i], &entry);
+      kvasir_changes_after (&self->changes, cells, slots[i]);
+    }
+  kvasir_changes_flush (&self->changes);
+  kvasir_cells_settle (cells);
+  for (gint seq = kvasir_seq_set_next (&losers, 0); seq >= 0;
+       seq = kvasir_seq_set_next (&losers, (guint) seq + 1))
+    purge (self, slice->stream, (guint) seq, find_cause (self, first_memo, (guint) seq));
+}
+
+void
+kvasir_kv_cache_recall (KvasirKvCache *self, guint first)
+{
+  for (guint i = self->memos->len; i-- > first;)
+    {
+      const KvasirKvMemo *memo = &g_array_index (self->memos, KvasirKvMemo, i);
+      KvasirCells *cells = &self->cells[memo->stream];
+
+      self->changes.stream = (guint16) memo->stream;
+      kvasir_changes_before (&self->changes, cells, memo->cell);
+      if (cells->pos[memo->cell] >= 0)
+        kvasir_cells_empty (cells, memo->cell);
+      kvasir_cells_restore (cells, memo->cell, &memo->state);
+      kvasir_changes_after (&self->changes, cells, memo->cell);
+      kvasir_changes_flush (&self->changes);
+    }
+  g_array_set_size (self->memos, first);
+}
+
+/* ---- one ubatch */
+
+void
+kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint i)
+{
+  KvasirKvCache *self = (KvasirKvCache *) part;
+  const guint32 *slots;
+
+  self->ubatch = ubatch;
+  self->index = i;
+  self->n_kv_before = self->n_kv;
+  slots = peek_slots (self);
+  g_array_set_size (self->memos, 0);
+
+  for (guint k = 0; k < kvasir_kv_cache_get_n_slices (self, ubatch); k++)
+    {
+      KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, ubatch, k);
+
+      self->heads[slice.stream] = self->cells[slice.stream].head;
+      report_search (self, &slice);
+      kvasir_kv_cache_occupy (self, ubatch, &slice, slots + slice.first);
+      kvasir_kv_cache_set_head (self, slice.stream, slots[slice.first + slice.n - 1] + 1);
+    }
+  set_n_kv (self, self->planned[i].n_kv);
 }
 
 static void
-occupy (KvasirKvCache *self)
+empty_slice (KvasirKvCache *self, const KvasirKvSlice *slice)
 {
-  const KvasirUbatch *ubatch = &self->ubatch;
-  const guint32 *slots = peek_slots (self);
+  KvasirCells *cells = &self->cells[slice->stream];
+  const guint32 *slots = peek_slots (self) + slice->first;
 
-  for (guint i = 0; i < ubatch->n_tokens; i++)
+  self->changes.stream = (guint16) slice->stream;
+  for (guint i = 0; i < slice->n; i++)
     {
-      KvasirCellEntry entry = { .pos = ubatch->pos[i],
-                                .token = ubatch->tokens[i],
-                                .step = self->parent.step,
-                                .seqs = &ubatch->seqs[i] };
-
-      kvasir_kv_cache_place (self, slots[i], &entry);
+      kvasir_changes_before (&self->changes, cells, slots[i]);
+      kvasir_cells_empty (cells, slots[i]);
+      kvasir_changes_after (&self->changes, cells, slots[i]);
     }
   kvasir_changes_flush (&self->changes);
 }
 
-gboolean
-kvasir_kv_cache_apply_next (KvasirMemory *memory, const KvasirUbatch **ubatch)
-{
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-
-  if (self->plan == NULL || !kvasir_batch_plan_split_simple (self->plan, &self->ubatch))
-    {
-      self->plan = NULL;
-      return FALSE;
-    }
-  self->n_applied += self->ubatch.n_tokens;
-  self->n_parts++;
-  self->head_before = self->cells.head;
-  self->n_kv_before = self->n_kv;
-
-  if (kvasir_memory_is_watched (memory))
-    {
-      report_ubatch (self);
-      report_search (self);
-    }
-  occupy (self);
-  kvasir_kv_cache_set_head (self, peek_slots (self)[self->ubatch.n_tokens - 1] + 1);
-  set_n_kv (self, measure_n_kv (self));
-  *ubatch = &self->ubatch;
-  return TRUE;
-}
-
-/* The cells were empty before, so that their list is all there is to undo. */
 void
-kvasir_kv_cache_rollback (KvasirMemory *memory)
+kvasir_kv_cache_rollback (KvasirPart *part)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-  const guint32 *slots = peek_slots (self);
-  guint n = self->ubatch.n_tokens;
+  KvasirKvCache *self = (KvasirKvCache *) part;
+  const KvasirUbatch *ubatch = self->ubatch;
+  guint n_slices = kvasir_kv_cache_get_n_slices (self, ubatch);
 
-  g_return_if_fail (n > 0);
-
-  kvasir_kv_cache_emit (self, KVASIR_EVENT_ROLLBACK, &(KvasirEvent){ .seq = -1, .n = (gint32) n });
-  for (guint i = 0; i < n; i++)
+  for (guint k = 0; k < n_slices; k++)
     {
-      kvasir_changes_before (&self->changes, &self->cells, slots[i]);
-      kvasir_cells_empty (&self->cells, slots[i]);
-      kvasir_changes_after (&self->changes, &self->cells, slots[i]);
+      KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, ubatch, k);
+
+      empty_slice (self, &slice);
     }
-  kvasir_changes_flush (&self->changes);
-  kvasir_cells_settle (&self->cells);
-  kvasir_kv_cache_set_head (self, self->head_before);
+  kvasir_kv_cache_recall (self, 0);
+  for (guint k = 0; k < n_slices; k++)
+    {
+      guint stream = kvasir_kv_cache_get_slice (self, ubatch, k).stream;
+
+      kvasir_cells_settle (&self->cells[stream]);
+      kvasir_kv_cache_set_head (self, stream, self->heads[stream]);
+    }
   set_n_kv (self, self->n_kv_before);
-  self->ubatch.n_tokens = 0;
-  self->plan = NULL;
-}
-
-KvasirRoom
-kvasir_kv_cache_get_room (const KvasirMemory *memory, guint n_tokens)
-{
-  const KvasirCells *cells = &((const KvasirKvCache *) memory)->cells;
-
-  return (KvasirRoom){ .n_needed = n_tokens,
-                       .n_free = cells->size - cells->n_used,
-                       .largest_free_run = kvasir_cells_get_largest_vacant_run (cells),
-                       .fits = n_tokens == 0 || kvasir_slots_find (cells, n_tokens, NULL) };
+  self->ubatch = NULL;
 }
 
 guint
-kvasir_kv_cache_get_n_kv (const KvasirMemory *memory, guint cache)
+kvasir_kv_cache_get_n_kv (const KvasirPart *part)
 {
-  return ((const KvasirKvCache *) memory)->n_kv;
+  return ((const KvasirKvCache *) part)->n_kv;
 }
 
 void
-kvasir_kv_cache_fill_slots (const KvasirMemory *memory, guint cache, gint64 *slots)
+kvasir_kv_cache_fill_slots (const KvasirPart *part, gint64 *slots)
 {
-  const KvasirKvCache *self = (const KvasirKvCache *) memory;
-  const guint32 *applied = peek_slots (self);
+  const KvasirKvCache *self = (const KvasirKvCache *) part;
+  const guint32 *applied;
 
-  for (guint i = 0; i < self->ubatch.n_tokens; i++)
-    slots[i] = applied[i];
+  if (self->ubatch == NULL)
+    return;
+  applied = peek_slots (self);
+  for (guint k = 0; k < kvasir_kv_cache_get_n_slices (self, self->ubatch); k++)
+    {
+      KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, self->ubatch, k);
+      gint64 offset = (gint64) slice.stream * self->size;
+
+      for (guint t = slice.first; t < slice.first + slice.n; t++)
+        slots[t] = offset + applied[t];
+    }
 }
 
 void
-kvasir_kv_cache_fill_mask (const KvasirMemory *memory,
-                           guint cache,
-                           guint64 *words,
-                           gsize words_per_row)
+kvasir_kv_cache_fill_mask (const KvasirPart *part, guint64 *words, gsize words_per_row)
 {
-  const KvasirKvCache *self = (const KvasirKvCache *) memory;
+  const KvasirKvCache *self = (const KvasirKvCache *) part;
 
-  kvasir_mask_fill (&self->cells, &self->ubatch, peek_slots (self), self->n_kv, words,
-                    words_per_row);
+  if (self->ubatch == NULL)
+    return;
+  for (guint k = 0; k < kvasir_kv_cache_get_n_slices (self, self->ubatch); k++)
+    {
+      KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, self->ubatch, k);
+      KvasirMaskRows rows = { .cells = &self->cells[slice.stream],
+                              .window = &self->window,
+                              .ubatch = self->ubatch,
+                              .first = slice.first,
+                              .n = slice.n,
+                              .n_pos = self->n_pos,
+                              .slots = peek_slots (self),
+                              .n_kv = self->n_kv };
+
+      kvasir_mask_fill (&rows, words + slice.first * words_per_row, words_per_row);
+    }
 }

@@ -1,7 +1,9 @@
-/* engine/memory/kv-cache-private.h - the inside of the unified KV cache, shared by its files
+/* engine/memory/kv-cache-private.h - the inside of a KV cache, shared by its files
  *
- * kv-cache.c makes it, kv-batch.c plays batches, kv-ops.c changes sequences, kv-store.c holds
- * tensors and buffers, kv-save.c and kv-restore.c write and read states. Thread: engine thread.
+ * kv-cache.c makes it, kv-plan.c finds cells for a batch, kv-batch.c plays its ubatches, kv-ops.c
+ * changes sequences, kv-copy.c copies streams, kv-window.c says what a window would miss,
+ * kv-store.c holds tensors and buffers, kv-save.c and kv-restore.c write and read states. Thread:
+ * engine thread.
  */
 #pragma once
 
@@ -10,65 +12,158 @@
 #include "engine/memory/kv-cache.h"
 #include "engine/memory/kv-store.h"
 #include "engine/memory/memory-private.h"
+#include "engine/memory/part.h"
 #include "engine/memory/state-io.h"
+#include "engine/memory/window.h"
 
 G_BEGIN_DECLS
 
 /* Attention reads at least so many cells, and in steps of so many. */
 #define KVASIR_N_KV_STEP 256
 
+/* One ubatch of the batch in flight. */
 typedef struct
 {
-  KvasirMemory parent;
-  char *arch; /* (owned) */
-  guint32 rope_hash;
-  const char *shift_obstacle; /* static, NULL: can shift */
+  guint first_slot; /* its first one in slots */
+  guint first_memo; /* and in memos, while the batch is planned */
+  guint n_kv;       /* once it is placed */
+} KvasirKvPlanned;
+
+/* A cell as it was before a ubatch overwrote or purged it. */
+typedef struct
+{
+  guint stream;
+  guint cell;
+  KvasirCell state;
+} KvasirKvMemo;
+
+/* A copy between streams that waits for the next update. */
+typedef struct
+{
+  guint src;
+  guint dst;
+  guint n_cells; /* cells 0 ... n_cells - 1 */
+} KvasirKvCopy;
+
+typedef struct _KvasirKvCache KvasirKvCache;
+struct _KvasirKvCache
+{
+  KvasirPart parent;
+  guint size; /* cells per stream */
+  guint n_streams;
+  guint n_seq_max;
+  guint n_ubatch;
+  guint n_pos; /* positions of a token */
+  KvasirWindowRule window;
   KvasirKvStore store;
-  KvasirCells cells;
+  KvasirCells *cells;  /* (owned) [n_streams], NULL where only measured */
+  KvasirKvCache *base; /* (unowned) (nullable): the full half beside this sliding one */
   KvasirChanges changes;
-  gint32 *numbers; /* (owned) [3 * size], data of the event in hand */
+  gint32 *numbers; /* (owned) [3 * n_ubatch], data of the event in hand */
+  GArray *copies;  /* (owned) of KvasirKvCopy, in order */
+  guint n_copied;  /* of these are done already */
 
   /* The batch in flight. */
-  KvasirBatchPlan *plan; /* (unowned) NULL: no part is left */
-  guint32 *slots;        /* (owned) [size], of all its parts in order */
-  guint n_applied;       /* slots of the parts that were applied, the last one included */
-  guint n_parts;         /* applied so far */
-  KvasirUbatch ubatch;   /* the part applied last; n_tokens 0: none, or taken back */
-  guint head_before;     /* before that part */
+  guint32 *slots;             /* (owned) [n_batch], cells of all its ubatches in order */
+  KvasirKvPlanned *planned;   /* (owned) [n_batch] */
+  GArray *memos;              /* (owned) of KvasirKvMemo, of the ubatch in hand */
+  guint *heads;               /* (owned) [n_streams], before the ubatch in hand */
+  gint32 *overwritten;        /* (owned) [n_seq_max], highest position per sequence */
+  const KvasirUbatch *ubatch; /* (unowned) applied last, NULL: none, or taken back */
+  guint index;                /* its number */
+  guint failed_stream;        /* where the last search failed */
   guint n_kv_before;
   guint n_kv;
-} KvasirKvCache;
+};
+
+/* The tokens of a ubatch that go to one stream. */
+typedef struct
+{
+  guint stream;
+  guint first; /* token of the ubatch */
+  guint n;
+} KvasirKvSlice;
+
+static inline gboolean
+kvasir_kv_cache_is_sliding (const KvasirKvCache *self)
+{
+  return self->window.kind != KVASIR_WINDOW_NONE;
+}
+
+static inline guint
+kvasir_kv_cache_get_stream (const KvasirKvCache *self, guint seq)
+{
+  return self->n_streams == 1 ? 0 : seq;
+}
+
+static inline KvasirCells *
+kvasir_kv_cache_peek_cells_of (const KvasirKvCache *self, guint seq)
+{
+  return &self->cells[kvasir_kv_cache_get_stream (self, seq)];
+}
 
 /* Completes and emits. */
 void kvasir_kv_cache_emit (KvasirKvCache *self, KvasirEventType type, const KvasirEvent *arguments);
-void kvasir_kv_cache_set_head (KvasirKvCache *self, guint head);
+void kvasir_kv_cache_set_head (KvasirKvCache *self, guint stream, guint head);
 /* Occupies an empty cell and reports it. */
-void kvasir_kv_cache_place (KvasirKvCache *self, guint cell, const KvasirCellEntry *entry);
+void
+kvasir_kv_cache_place (KvasirKvCache *self, guint stream, guint cell, const KvasirCellEntry *entry);
 
-/* kv-batch.c */
-KvasirPrepare kvasir_kv_cache_init_batch (KvasirMemory *memory, KvasirBatchPlan *plan);
-gboolean kvasir_kv_cache_apply_next (KvasirMemory *memory, const KvasirUbatch **ubatch);
-void kvasir_kv_cache_rollback (KvasirMemory *memory);
-KvasirRoom kvasir_kv_cache_get_room (const KvasirMemory *memory, guint n_tokens);
-guint kvasir_kv_cache_get_n_kv (const KvasirMemory *memory, guint cache);
-void kvasir_kv_cache_fill_slots (const KvasirMemory *memory, guint cache, gint64 *slots);
-void kvasir_kv_cache_fill_mask (const KvasirMemory *memory,
-                                guint cache,
-                                guint64 *words,
-                                gsize words_per_row);
+/* kv-plan.c */
+guint kvasir_kv_cache_get_n_slices (const KvasirKvCache *self, const KvasirUbatch *ubatch);
+KvasirKvSlice
+kvasir_kv_cache_get_slice (const KvasirKvCache *self, const KvasirUbatch *ubatch, guint i);
+gboolean kvasir_kv_cache_prepare (KvasirPart *part, const KvasirBatchPlan *plan, gboolean relaxed);
+void kvasir_kv_cache_report_failure (KvasirPart *part, guint n_tokens);
+guint kvasir_kv_cache_get_planned_n_kv (const KvasirPart *part, guint i);
+KvasirRoom kvasir_kv_cache_get_room (const KvasirPart *part, guint seq, guint n_tokens);
+
+/* kv-batch.c. Occupies the cells of a slice and purges what would be left before an overwritten
+ * position; remembers in memos what that takes away. */
+void kvasir_kv_cache_occupy (KvasirKvCache *self,
+                             const KvasirUbatch *ubatch,
+                             const KvasirKvSlice *slice,
+                             const guint32 *slots);
+/* Puts back what the memos from @first on hold, and forgets them. */
+void kvasir_kv_cache_recall (KvasirKvCache *self, guint first);
+void kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint i);
+void kvasir_kv_cache_rollback (KvasirPart *part);
+guint kvasir_kv_cache_get_n_kv (const KvasirPart *part);
+void kvasir_kv_cache_fill_slots (const KvasirPart *part, gint64 *slots);
+void kvasir_kv_cache_fill_mask (const KvasirPart *part, guint64 *words, gsize words_per_row);
 
 /* kv-ops.c */
-gboolean kvasir_kv_cache_seq_rm (KvasirMemory *memory, gint seq, gint32 p0, gint32 p1);
-gboolean kvasir_kv_cache_seq_cp (KvasirMemory *memory, guint src, guint dst, gint32 p0, gint32 p1);
-void kvasir_kv_cache_seq_keep (KvasirMemory *memory, guint seq);
+void kvasir_kv_cache_rm (KvasirPart *part, gint seq, gint32 p0, gint32 p1);
+void kvasir_kv_cache_keep (KvasirPart *part, guint seq);
+void kvasir_kv_cache_add (KvasirPart *part, guint seq, gint32 p0, gint32 p1, gint32 delta);
+void kvasir_kv_cache_div (KvasirPart *part, guint seq, gint32 p0, gint32 p1, gint d);
+void kvasir_kv_cache_clear_cells (KvasirPart *part, gboolean data);
+gboolean kvasir_kv_cache_has_update (const KvasirPart *part);
+void kvasir_kv_cache_update_done (KvasirPart *part, gint64 duration_us);
+/* The destination joins the cells of the source in its stream. */
+void kvasir_kv_cache_join (KvasirKvCache *self, guint src, guint dst, gint32 p0, gint32 p1);
+/* Removes [p0, p1) of @seq from its stream, as part of another operation. What is taken away goes
+ * to the memos if @remember. Returns: the first cell that became empty, G_MAXUINT: none */
+guint
+kvasir_kv_cache_remove (KvasirKvCache *self, guint seq, gint32 p0, gint32 p1, gboolean remember);
+
+/* kv-copy.c */
 gboolean
-kvasir_kv_cache_seq_add (KvasirMemory *memory, guint seq, gint32 p0, gint32 p1, gint32 delta);
-gboolean kvasir_kv_cache_seq_div (KvasirMemory *memory, guint seq, gint32 p0, gint32 p1, gint d);
-void kvasir_kv_cache_clear_cells (KvasirMemory *memory, gboolean data);
-gboolean kvasir_kv_cache_has_update (const KvasirMemory *memory);
-void kvasir_kv_cache_update_done (KvasirMemory *memory, gint64 duration_us);
-/* Removes [p0, p1) of @seq, -1 of all, as part of another operation. */
-void kvasir_kv_cache_remove (KvasirKvCache *self, gint seq, gint32 p0, gint32 p1);
+kvasir_kv_cache_can_cp (const KvasirPart *part, guint src, guint dst, gint32 p0, gint32 p1);
+void kvasir_kv_cache_cp (KvasirPart *part, guint src, guint dst, gint32 p0, gint32 p1);
+gboolean kvasir_kv_cache_apply_copies (KvasirPart *part);
+/* Does the copies that wait, which stay pending: their streams are about to be written. */
+void kvasir_kv_cache_flush_copies (KvasirKvCache *self);
+
+/* kv-window.c: whether what an operation leaves is complete within the window. Always, in a cache
+ * that does not slide. */
+gboolean kvasir_kv_cache_can_rm (const KvasirPart *part, gint seq, gint32 p0, gint32 p1);
+gboolean
+kvasir_kv_cache_can_add (const KvasirPart *part, guint seq, gint32 p0, gint32 p1, gint32 delta);
+gboolean kvasir_kv_cache_can_div (const KvasirPart *part, guint seq, gint32 p0, gint32 p1, gint d);
+gboolean
+kvasir_kv_cache_can_join (const KvasirKvCache *self, guint src, guint dst, gint32 p0, gint32 p1);
+gint32 kvasir_kv_cache_get_rewind (const KvasirPart *part, guint seq, gint32 p0);
 
 /* kv-save.c. What the header of a state of @seq, -1 the whole memory, says. */
 void kvasir_kv_cache_describe_state (const KvasirKvCache *self,
@@ -82,9 +177,9 @@ gboolean kvasir_kv_cache_measure_state (const KvasirKvCache *self,
 /* How many of @cells from the first on are neighbours. */
 guint kvasir_kv_cache_measure_run (const guint32 *cells, guint n);
 gboolean kvasir_kv_cache_state_write (
-    KvasirMemory *memory, gint seq, gboolean partial, GByteArray *out, GError **error);
+    KvasirKvCache *self, gint seq, gboolean partial, GByteArray *out, GError **error);
 /* kv-restore.c */
-gboolean kvasir_kv_cache_state_read (KvasirMemory *memory,
+gboolean kvasir_kv_cache_state_read (KvasirKvCache *self,
                                      gint seq,
                                      gboolean partial,
                                      const guint8 *bytes,

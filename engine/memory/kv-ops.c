@@ -8,42 +8,57 @@ typedef struct _CellOp CellOp;
 struct _CellOp
 {
   void (*change) (KvasirCells *cells, guint cell, const CellOp *op);
-  guint seq;    /* that comes, stays or goes */
-  gint64 value; /* delta or divisor */
+  guint seq;     /* that comes, stays or goes */
+  gint64 value;  /* delta or divisor */
+  GArray *memos; /* (nullable): where cells are remembered before they change */
+  gint32 p0;     /* cells at positions p0 ... p1 - 1 are meant */
+  gint32 p1;
 };
 
-/* The cells of the word @bits of cells 64 @w ... whose position lies in [p0, p1). */
+/* The cells of the word @bits of cells 64 @w ... whose position is meant. */
 static guint64
-keep_positions (const KvasirCells *cells, guint w, guint64 bits, gint32 p0, gint32 p1)
+keep_positions (const KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
 {
   guint64 kept = 0;
 
-  if (p0 == 0 && p1 == KVASIR_POS_END)
+  if (op->p0 == 0 && op->p1 == KVASIR_POS_END)
     return bits;
   for (guint64 left = bits; left != 0; left &= left - 1)
     {
       gint32 pos = cells->pos[w * 64 + (guint) __builtin_ctzll (left)];
 
-      if (pos >= p0 && pos < p1)
+      if (pos >= op->p0 && pos < op->p1)
         kept |= left & -left;
     }
   return kept;
 }
 
-/* Applies @op to the cells of the bitmap @words with a position in [p0, p1), ascending, and reports
- * the changes. Returns: the first cell that became empty, or NO_CELL */
-static guint
-visit (KvasirKvCache *self, const guint64 *words, gint32 p0, gint32 p1, const CellOp *op)
+static void
+remember (const CellOp *op, guint stream, const KvasirCells *cells, guint cell)
 {
-  KvasirCells *cells = &self->cells;
+  KvasirKvMemo memo = { .stream = stream, .cell = cell };
+
+  kvasir_cells_get (cells, cell, &memo.state);
+  g_array_append_val (op->memos, memo);
+}
+
+/* Applies @op to the cells of the bitmap @words that it means, ascending, and reports the changes.
+ * Returns: the first cell that became empty, or NO_CELL */
+static guint
+visit (KvasirKvCache *self, guint stream, const guint64 *words, const CellOp *op)
+{
+  KvasirCells *cells = &self->cells[stream];
   guint n_words = (kvasir_cells_get_end (cells) + 63) / 64;
   guint first_emptied = NO_CELL;
 
+  self->changes.stream = (guint16) stream;
   for (guint w = 0; w < n_words; w++)
-    for (guint64 left = keep_positions (cells, w, words[w], p0, p1); left != 0; left &= left - 1)
+    for (guint64 left = keep_positions (cells, w, words[w], op); left != 0; left &= left - 1)
       {
         guint cell = w * 64 + (guint) __builtin_ctzll (left);
 
+        if (op->memos != NULL)
+          remember (op, stream, cells, cell);
         kvasir_changes_before (&self->changes, cells, cell);
         op->change (cells, cell, op);
         kvasir_changes_after (&self->changes, cells, cell);
@@ -55,13 +70,25 @@ visit (KvasirKvCache *self, const guint64 *words, gint32 p0, gint32 p1, const Ce
   return first_emptied;
 }
 
-static void
-emit_range (KvasirKvCache *self, KvasirEventType type, const KvasirEvent *arguments, gint32 p1)
+/* The cells of @seq in its stream. */
+static guint
+visit_seq (KvasirKvCache *self, guint seq, const CellOp *op)
 {
-  KvasirEvent event = *arguments;
+  guint stream = kvasir_kv_cache_get_stream (self, seq);
 
-  event.a = p1 == KVASIR_POS_END ? -1 : p1;
-  kvasir_kv_cache_emit (self, type, &event);
+  return visit (self, stream, kvasir_cells_owned_by (&self->cells[stream], seq), op);
+}
+
+static guint
+visit_used (KvasirKvCache *self, guint stream, const CellOp *op)
+{
+  return visit (self, stream, self->cells[stream].used.words[0], op);
+}
+
+static void
+head_back_to (KvasirKvCache *self, guint stream, guint emptied)
+{
+  kvasir_kv_cache_set_head (self, stream, MIN (self->cells[stream].head, emptied));
 }
 
 static void
@@ -76,27 +103,29 @@ leave_cell (KvasirCells *cells, guint cell, const CellOp *op)
   kvasir_cells_leave (cells, cell, op->seq);
 }
 
-gboolean
-kvasir_kv_cache_seq_rm (KvasirMemory *memory, gint seq, gint32 p0, gint32 p1)
+guint
+kvasir_kv_cache_remove (KvasirKvCache *self, guint seq, gint32 p0, gint32 p1, gboolean remember_it)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-
-  emit_range (self, KVASIR_EVENT_SEQ_RM, &(KvasirEvent){ .seq = seq, .pos = p0 }, p1);
-  kvasir_kv_cache_remove (self, seq, p0, p1);
-  return TRUE;
+  return visit_seq (self, seq,
+                    &(CellOp){ .change = leave_cell,
+                               .seq = seq,
+                               .memos = remember_it ? self->memos : NULL,
+                               .p0 = p0,
+                               .p1 = p1 });
 }
 
 void
-kvasir_kv_cache_remove (KvasirKvCache *self, gint seq, gint32 p0, gint32 p1)
+kvasir_kv_cache_rm (KvasirPart *part, gint seq, gint32 p0, gint32 p1)
 {
-  guint emptied;
+  KvasirKvCache *self = (KvasirKvCache *) part;
+  const CellOp op = { .change = empty_cell, .p0 = p0, .p1 = p1 };
 
-  if (seq < 0)
-    emptied = visit (self, self->cells.used.words[0], p0, p1, &(CellOp){ .change = empty_cell });
+  if (seq >= 0)
+    head_back_to (self, kvasir_kv_cache_get_stream (self, (guint) seq),
+                  kvasir_kv_cache_remove (self, (guint) seq, p0, p1, FALSE));
   else
-    emptied = visit (self, kvasir_cells_owned_by (&self->cells, (guint) seq), p0, p1,
-                     &(CellOp){ .change = leave_cell, .seq = (guint) seq });
-  kvasir_kv_cache_set_head (self, MIN (self->cells.head, emptied));
+    for (guint s = 0; s < self->n_streams; s++)
+      head_back_to (self, s, visit_used (self, s, &op));
 }
 
 static void
@@ -105,16 +134,10 @@ join_cell (KvasirCells *cells, guint cell, const CellOp *op)
   kvasir_cells_join (cells, cell, op->seq);
 }
 
-gboolean
-kvasir_kv_cache_seq_cp (KvasirMemory *memory, guint src, guint dst, gint32 p0, gint32 p1)
+void
+kvasir_kv_cache_join (KvasirKvCache *self, guint src, guint dst, gint32 p0, gint32 p1)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-
-  emit_range (self, KVASIR_EVENT_SEQ_CP, &(KvasirEvent){ .seq = (gint32) src, .pos = p0, .b = dst },
-              p1);
-  visit (self, kvasir_cells_owned_by (&self->cells, src), p0, p1,
-         &(CellOp){ .change = join_cell, .seq = dst });
-  return TRUE;
+  visit_seq (self, src, &(CellOp){ .change = join_cell, .seq = dst, .p0 = p0, .p1 = p1 });
 }
 
 static void
@@ -135,15 +158,14 @@ keep_cell (KvasirCells *cells, guint cell, const CellOp *op)
 }
 
 void
-kvasir_kv_cache_seq_keep (KvasirMemory *memory, guint seq)
+kvasir_kv_cache_keep (KvasirPart *part, guint seq)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-  guint emptied;
+  KvasirKvCache *self = (KvasirKvCache *) part;
+  guint stream = kvasir_kv_cache_get_stream (self, seq);
 
-  kvasir_kv_cache_emit (self, KVASIR_EVENT_SEQ_KEEP, &(KvasirEvent){ .seq = (gint32) seq });
-  emptied = visit (self, self->cells.used.words[0], 0, KVASIR_POS_END,
-                   &(CellOp){ .change = keep_cell, .seq = seq });
-  kvasir_kv_cache_set_head (self, MIN (self->cells.head, emptied));
+  head_back_to (self, stream,
+                visit_used (self, stream,
+                            &(CellOp){ .change = keep_cell, .seq = seq, .p1 = KVASIR_POS_END }));
 }
 
 static void
@@ -152,23 +174,16 @@ add_to_cell (KvasirCells *cells, guint cell, const CellOp *op)
   kvasir_cells_move (cells, cell, cells->pos[cell] + op->value);
 }
 
-gboolean
-kvasir_kv_cache_seq_add (KvasirMemory *memory, guint seq, gint32 p0, gint32 p1, gint32 delta)
+void
+kvasir_kv_cache_add (KvasirPart *part, guint seq, gint32 p0, gint32 p1, gint32 delta)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-  gint64 highest = MIN ((gint64) self->cells.spans[seq].max, (gint64) p1 - 1) + delta;
+  KvasirKvCache *self = (KvasirKvCache *) part;
   guint emptied;
 
-  if (self->shift_obstacle != NULL || highest >= KVASIR_POS_END)
-    return FALSE;
-  if (delta == 0 || p0 >= p1)
-    return TRUE;
-  emit_range (self, KVASIR_EVENT_SEQ_ADD,
-              &(KvasirEvent){ .seq = (gint32) seq, .pos = p0, .b = delta }, p1);
-  emptied = visit (self, kvasir_cells_owned_by (&self->cells, seq), p0, p1,
-                   &(CellOp){ .change = add_to_cell, .value = delta });
-  kvasir_kv_cache_set_head (self, emptied != NO_CELL ? emptied : 0);
-  return TRUE;
+  emptied =
+      visit_seq (self, seq, &(CellOp){ .change = add_to_cell, .value = delta, .p0 = p0, .p1 = p1 });
+  kvasir_kv_cache_set_head (self, kvasir_kv_cache_get_stream (self, seq),
+                            emptied != NO_CELL ? emptied : 0);
 }
 
 static void
@@ -177,38 +192,43 @@ divide_cell (KvasirCells *cells, guint cell, const CellOp *op)
   kvasir_cells_move (cells, cell, cells->pos[cell] / op->value);
 }
 
-gboolean
-kvasir_kv_cache_seq_div (KvasirMemory *memory, guint seq, gint32 p0, gint32 p1, gint d)
+void
+kvasir_kv_cache_div (KvasirPart *part, guint seq, gint32 p0, gint32 p1, gint d)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
-
-  if (self->shift_obstacle != NULL)
-    return FALSE;
-  if (d == 1 || p0 >= p1)
-    return TRUE;
-  emit_range (self, KVASIR_EVENT_SEQ_DIV, &(KvasirEvent){ .seq = (gint32) seq, .pos = p0, .b = d },
-              p1);
-  visit (self, kvasir_cells_owned_by (&self->cells, seq), p0, p1,
-         &(CellOp){ .change = divide_cell, .value = d });
-  return TRUE;
+  visit_seq ((KvasirKvCache *) part, seq,
+             &(CellOp){ .change = divide_cell, .value = d, .p0 = p0, .p1 = p1 });
 }
 
 void
-kvasir_kv_cache_clear_cells (KvasirMemory *memory, gboolean data)
+kvasir_kv_cache_clear_cells (KvasirPart *part, gboolean data)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
+  KvasirKvCache *self = (KvasirKvCache *) part;
 
-  kvasir_kv_cache_emit (self, KVASIR_EVENT_CLEAR, &(KvasirEvent){ .seq = -1, .a = data ? 1 : 0 });
-  visit (self, self->cells.used.words[0], 0, KVASIR_POS_END, &(CellOp){ .change = empty_cell });
-  kvasir_kv_cache_set_head (self, 0);
+  for (guint s = 0; s < self->n_streams; s++)
+    {
+      visit_used (self, s, &(CellOp){ .change = empty_cell, .p1 = KVASIR_POS_END });
+      kvasir_kv_cache_set_head (self, s, 0);
+    }
   if (data)
     kvasir_kv_store_zero (&self->store);
 }
 
-gboolean
-kvasir_kv_cache_has_update (const KvasirMemory *memory)
+static guint
+count_shifted (const KvasirKvCache *self)
 {
-  return ((const KvasirKvCache *) memory)->cells.n_shifted > 0;
+  guint n = 0;
+
+  for (guint s = 0; s < self->n_streams; s++)
+    n += self->cells[s].n_shifted;
+  return n;
+}
+
+gboolean
+kvasir_kv_cache_has_update (const KvasirPart *part)
+{
+  const KvasirKvCache *self = (const KvasirKvCache *) part;
+
+  return self->cells != NULL && (self->copies->len > 0 || count_shifted (self) > 0);
 }
 
 static void
@@ -218,14 +238,16 @@ settle_shift (KvasirCells *cells, guint cell, const CellOp *op)
 }
 
 void
-kvasir_kv_cache_update_done (KvasirMemory *memory, gint64 duration_us)
+kvasir_kv_cache_update_done (KvasirPart *part, gint64 duration_us)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
+  KvasirKvCache *self = (KvasirKvCache *) part;
+  guint n_shifted = count_shifted (self);
 
-  if (self->cells.n_shifted == 0)
+  if (n_shifted == 0)
     return;
-  kvasir_kv_cache_emit (
-      self, KVASIR_EVENT_SHIFT_APPLIED,
-      &(KvasirEvent){ .seq = -1, .n = (gint32) self->cells.n_shifted, .b = duration_us });
-  visit (self, self->cells.used.words[0], 0, KVASIR_POS_END, &(CellOp){ .change = settle_shift });
+  kvasir_kv_cache_emit (self, KVASIR_EVENT_SHIFT_APPLIED,
+                        &(KvasirEvent){ .seq = -1, .n = (gint32) n_shifted, .b = duration_us });
+  for (guint s = 0; s < self->n_streams; s++)
+    if (self->cells[s].n_shifted > 0)
+      visit_used (self, s, &(CellOp){ .change = settle_shift, .p1 = KVASIR_POS_END });
 }

@@ -81,7 +81,7 @@ count_own_cells (const KvasirCells *cells, guint seq)
 static gboolean
 check_room (const KvasirKvCache *self, gint seq, guint n_cells, GError **error)
 {
-  const KvasirCells *cells = &self->cells;
+  const KvasirCells *cells = &self->cells[0];
   guint n_room = cells->size;
 
   if (seq >= 0)
@@ -112,7 +112,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Restore, restore_clear)
 static gboolean
 is_set_valid (const KvasirKvCache *self, const KvasirSeqSet *seqs)
 {
-  return !kvasir_seq_set_is_empty (seqs) && kvasir_seq_set_next (seqs, self->parent.n_seq_max) < 0;
+  return !kvasir_seq_set_is_empty (seqs) && kvasir_seq_set_next (seqs, self->n_seq_max) < 0;
 }
 
 /* Reads cells whose bytes are there. */
@@ -131,7 +131,7 @@ read_cells (const KvasirKvCache *self,
 
       entry->pos = (gint32) kvasir_state_take_u32 (reader);
       entry->token = (gint32) kvasir_state_take_u32 (reader);
-      entry->step = self->parent.step;
+      entry->step = self->parent.memory->step;
       entry->seqs = seqs;
       *seqs = (KvasirSeqSet){ 0 };
       if (seq >= 0)
@@ -147,7 +147,7 @@ read_cells (const KvasirKvCache *self,
         return kvasir_memory_fail (
             error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
             "Saved state: cell %u belongs to no sequence, or to one above %u", i,
-            self->parent.n_seq_max - 1);
+            self->n_seq_max - 1);
     }
   return TRUE;
 }
@@ -184,45 +184,45 @@ check_and_read (const KvasirKvCache *self,
 static void
 replace_cell (KvasirKvCache *self, guint cell, const KvasirCellEntry *entry)
 {
-  kvasir_changes_before (&self->changes, &self->cells, cell);
-  if (self->cells.pos[cell] >= 0)
-    kvasir_cells_empty (&self->cells, cell);
+  kvasir_changes_before (&self->changes, &self->cells[0], cell);
+  if (self->cells[0].pos[cell] >= 0)
+    kvasir_cells_empty (&self->cells[0], cell);
   if (entry != NULL)
-    kvasir_cells_place (&self->cells, cell, entry);
-  kvasir_changes_after (&self->changes, &self->cells, cell);
+    kvasir_cells_place (&self->cells[0], cell, entry);
+  kvasir_changes_after (&self->changes, &self->cells[0], cell);
 }
 
 /* The memory becomes what was saved, from cell 0 on. */
 static void
 replace_all (KvasirKvCache *self, Restore *restore)
 {
-  guint end = MAX (kvasir_cells_get_end (&self->cells), restore->n_cells);
+  guint end = MAX (kvasir_cells_get_end (&self->cells[0]), restore->n_cells);
 
   for (guint i = 0; i < end; i++)
     replace_cell (self, i, i < restore->n_cells ? &restore->entries[i] : NULL);
   for (guint i = 0; i < restore->n_cells; i++)
     restore->slots[i] = i;
   kvasir_changes_flush (&self->changes);
-  kvasir_cells_settle (&self->cells);
-  kvasir_kv_cache_set_head (self, 0);
+  kvasir_cells_settle (&self->cells[0]);
+  kvasir_kv_cache_set_head (self, 0, 0);
 }
 
 /* The sequence goes, and what was saved is placed as one batch. */
 static void
 replace_seq (KvasirKvCache *self, guint seq, Restore *restore)
 {
-  KvasirCells *cells = &self->cells;
+  KvasirCells *cells = &self->cells[0];
   gboolean found;
 
-  kvasir_kv_cache_remove (self, (gint) seq, 0, KVASIR_POS_END);
+  kvasir_kv_cache_rm (&self->parent, (gint) seq, 0, KVASIR_POS_END);
   if (restore->n_cells == 0)
     return;
   found = kvasir_slots_find (cells, restore->n_cells, restore->slots);
   g_assert (found);
   for (guint i = 0; i < restore->n_cells; i++)
-    kvasir_kv_cache_place (self, restore->slots[i], &restore->entries[i]);
+    kvasir_kv_cache_place (self, 0, restore->slots[i], &restore->entries[i]);
   kvasir_changes_flush (&self->changes);
-  kvasir_kv_cache_set_head (self, restore->slots[restore->n_cells - 1] + 1);
+  kvasir_kv_cache_set_head (self, 0, restore->slots[restore->n_cells - 1] + 1);
 }
 
 static void
@@ -249,8 +249,6 @@ take_rows (KvasirKvCache *self,
 static void
 restore_run (KvasirKvCache *self, gint seq, Restore *restore, KvasirStateReader *reader)
 {
-  self->plan = NULL;
-  self->ubatch.n_tokens = 0;
   if (seq < 0)
     replace_all (self, restore);
   else
@@ -263,14 +261,13 @@ restore_run (KvasirKvCache *self, gint seq, Restore *restore, KvasirStateReader 
 }
 
 gboolean
-kvasir_kv_cache_state_read (KvasirMemory *memory,
+kvasir_kv_cache_state_read (KvasirKvCache *self,
                             gint seq,
                             gboolean partial,
                             const guint8 *bytes,
                             gsize n_bytes,
                             GError **error)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
   KvasirStateReader reader;
   KvasirStateHeader header;
   KvasirStateHeader expected;

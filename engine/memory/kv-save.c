@@ -13,15 +13,16 @@ kvasir_kv_cache_describe_state (const KvasirKvCache *self,
 {
   *header = (KvasirStateHeader){ .whole = seq < 0,
                                  .partial = partial,
-                                 .klass = self->parent.klass,
+                                 .klass = self->parent.memory->klass,
                                  .type_k = self->store.type_k,
                                  .type_v = self->store.type_v,
-                                 .rope_hash = self->rope_hash,
+                                 .rope_hash = self->parent.memory->rope_hash,
                                  .n_layers = self->store.n_layers,
-                                 .n_set_words = seq < 0 ? self->cells.n_set_words : 0 };
-  memcpy (header->arch, self->arch, MIN (strlen (self->arch), KVASIR_STATE_ARCH));
+                                 .n_set_words = seq < 0 ? self->cells[0].n_set_words : 0 };
+  memcpy (header->arch, self->parent.memory->arch,
+          MIN (strlen (self->parent.memory->arch), KVASIR_STATE_ARCH));
   if (!partial)
-    header->n_cells = seq < 0 ? self->cells.n_used : self->cells.spans[seq].n_cells;
+    header->n_cells = seq < 0 ? self->cells[0].n_used : self->cells[0].spans[seq].n_cells;
 }
 
 gboolean
@@ -43,7 +44,7 @@ kvasir_kv_cache_measure_state (const KvasirKvCache *self,
 static guint32 *
 list_cells (const KvasirKvCache *self, gint seq, guint n_cells)
 {
-  const KvasirCells *cells = &self->cells;
+  const KvasirCells *cells = &self->cells[0];
   const guint64 *words =
       seq < 0 ? cells->used.words[0] : kvasir_cells_owned_by (cells, (guint) seq);
   guint32 *list = g_new (guint32, n_cells);
@@ -75,7 +76,7 @@ put_cells (const KvasirKvCache *self,
     {
       KvasirCell cell;
 
-      kvasir_cells_get (&self->cells, list[i], &cell);
+      kvasir_cells_get (&self->cells[0], list[i], &cell);
       kvasir_state_put_u32 (out, (guint32) cell.pos);
       kvasir_state_put_u32 (out, (guint32) cell.token);
       for (guint w = 0; w < header->n_set_words; w++)
@@ -141,9 +142,8 @@ reserve (GByteArray *out, gsize n_bytes, GError **error)
 
 gboolean
 kvasir_kv_cache_state_write (
-    KvasirMemory *memory, gint seq, gboolean partial, GByteArray *out, GError **error)
+    KvasirKvCache *self, gint seq, gboolean partial, GByteArray *out, GError **error)
 {
-  KvasirKvCache *self = (KvasirKvCache *) memory;
   KvasirStateHeader header;
   g_autofree guint32 *list = NULL;
   gsize start = out->len;

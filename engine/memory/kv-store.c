@@ -52,33 +52,41 @@ fail_no_memory (const KvasirBufferType *type, const char *what, gsize n_bytes, G
                              n_bytes, type->name);
 }
 
+static void
+set_strides (KvasirTensor *tensor, gsize element_bytes, gsize stream_bytes, guint n_streams)
+{
+  tensor->nb[0] = element_bytes;
+  tensor->nb[1] = stream_bytes / (gsize) tensor->ne[1];
+  tensor->nb[2] = stream_bytes;
+  tensor->nb[3] = stream_bytes * n_streams;
+}
+
 /* Shape, strides and the bytes in the buffer of a tensor with @n_embd values per cell. */
 static gboolean
 shape_tensor (KvasirKvTensor *self,
-              KvasirType type,
+              const KvasirKvStoreParams *params,
               guint n_embd,
-              guint n_cells,
               const KvasirBufferType *buffer_type,
               GError **error)
 {
   KvasirTensor *tensor = &self->tensor;
   gsize n_bytes;
+  gsize total;
 
-  tensor->type = type;
-  tensor->op = KVASIR_OP_NONE;
   for (guint i = 0; i < KVASIR_MAX_DIMS; i++)
     tensor->ne[i] = 1;
   if (n_embd == 0)
     return TRUE;
 
-  self->row_bytes = kvasir_type_get_row_bytes (type, n_embd);
-  if (!g_size_checked_mul (&n_bytes, self->row_bytes, n_cells))
+  self->n_embd = n_embd;
+  self->row_bytes = kvasir_type_get_row_bytes (tensor->type, n_embd);
+  if (!g_size_checked_mul (&n_bytes, self->row_bytes, params->size) ||
+      !g_size_checked_mul (&total, n_bytes, params->n_streams))
     return fail_no_memory (buffer_type, tensor->name, G_MAXSIZE, error);
-  tensor->ne[0] = n_embd;
-  tensor->ne[1] = n_cells;
-  tensor->nb[0] = kvasir_type_get_block_bytes (type);
-  tensor->nb[1] = self->row_bytes;
-  tensor->nb[2] = tensor->nb[3] = n_bytes;
+  tensor->ne[0] = self->is_transposed ? params->size : n_embd;
+  tensor->ne[1] = self->is_transposed ? n_embd : params->size;
+  tensor->ne[2] = params->n_streams;
+  set_strides (tensor, kvasir_type_get_block_bytes (tensor->type), n_bytes, params->n_streams);
 
   n_bytes = buffer_type->get_alloc_bytes (buffer_type, tensor);
   if (!g_size_checked_add (&self->n_bytes, n_bytes, buffer_type->alignment - 1))
@@ -90,21 +98,49 @@ shape_tensor (KvasirKvTensor *self,
 }
 
 static gboolean
-shape_layer (KvasirKvStore *self, guint i, const KvasirKvCacheParams *params, GError **error)
+check_layer (const KvasirKvStoreParams *params, guint number, GError **error)
 {
-  const KvasirKvLayer *layer = &params->layers[i];
+  const KvasirMemoryLayer *layer = &params->layers[number];
+  gint il = (gint) number;
+
+  if (!check_type (params->type_k, 'K', layer->head_dim_k, il, error))
+    return FALSE;
+  if (layer->n_embd_v == 0 && params->type_v != params->type_k)
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                               "The V cache of layer %d is a part of its K cache and cannot be of "
+                               "type %s: expected %s as for K",
+                               il, kvasir_type_get_name (params->type_v),
+                               kvasir_type_get_name (params->type_k));
+  if (layer->n_embd_v == 0)
+    return TRUE;
+  if (!check_type (params->type_v, 'V', layer->head_dim_v, il, error))
+    return FALSE;
+  if (params->v_transposed && kvasir_type_get_block_len (params->type_v) > 1)
+    return kvasir_memory_fail (
+        error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+        "The V cache cannot be of type %s without flash attention: V is then "
+        "kept transposed, and blocks cannot be written value by value",
+        kvasir_type_get_name (params->type_v));
+  return TRUE;
+}
+
+static gboolean
+shape_layer (KvasirKvStore *self, guint i, const KvasirKvStoreParams *params, GError **error)
+{
+  guint number = params->numbers[i];
+  const KvasirMemoryLayer *layer = &params->layers[number];
   KvasirKvRows *rows = &self->rows[i];
 
-  rows->layer = layer->layer;
+  rows->layer = (gint) number;
   rows->buffer_type = layer->buffer_type;
-  g_snprintf (rows->k.tensor.name, KVASIR_MAX_NAME, "cache_k_l%d", layer->layer);
-  g_snprintf (rows->v.tensor.name, KVASIR_MAX_NAME, "cache_v_l%d", layer->layer);
-  return check_type (params->type_k, 'K', layer->head_dim_k, layer->layer, error) &&
-         check_type (params->type_v, 'V', layer->head_dim_v, layer->layer, error) &&
-         shape_tensor (&rows->k, params->type_k, layer->n_embd_k, params->kv_size,
-                       layer->buffer_type, error) &&
-         shape_tensor (&rows->v, params->type_v, layer->n_embd_v, params->kv_size,
-                       layer->buffer_type, error);
+  rows->k.tensor.type = params->type_k;
+  rows->v.tensor.type = params->type_v;
+  rows->v.is_transposed = params->v_transposed;
+  g_snprintf (rows->k.tensor.name, KVASIR_MAX_NAME, "cache_k_l%u", number);
+  g_snprintf (rows->v.tensor.name, KVASIR_MAX_NAME, "cache_v_l%u", number);
+  return check_layer (params, number, error) &&
+         shape_tensor (&rows->k, params, layer->n_embd_k, layer->buffer_type, error) &&
+         shape_tensor (&rows->v, params, layer->n_embd_v, layer->buffer_type, error);
 }
 
 /* Puts @tensor behind what lies in the last chunk of its type, or into a new one. */
@@ -165,10 +201,14 @@ allocate (KvasirKvStore *self, GError **error)
 }
 
 gboolean
-kvasir_kv_store_init (KvasirKvStore *self, const KvasirKvCacheParams *params, GError **error)
+kvasir_kv_store_init (KvasirKvStore *self, const KvasirKvStoreParams *params, GError **error)
 {
   *self = (KvasirKvStore){ .type_k = params->type_k,
                            .type_v = params->type_v,
+                           .v_transposed = params->v_transposed,
+                           .is_swa = params->is_swa,
+                           .size = params->size,
+                           .n_streams = params->n_streams,
                            .n_layers = params->n_layers };
   self->rows = g_new0 (KvasirKvRows, params->n_layers);
   self->chunks = g_array_new (FALSE, TRUE, sizeof (KvasirKvChunk));
@@ -234,6 +274,49 @@ kvasir_kv_store_zero (KvasirKvStore *self)
     }
 }
 
+/* Where the buffer cannot copy within itself, the bytes go through the host in pieces. */
+#define COPY_PIECE 65536
+
+static void
+copy_bytes (KvasirBuffer *buffer, gsize from, gsize to, gsize n_bytes)
+{
+  g_autofree guint8 *piece = NULL;
+  gsize n;
+
+  if (buffer->vtable->copy != NULL && buffer->vtable->copy (buffer, from, buffer, to, n_bytes))
+    return;
+  piece = g_malloc (COPY_PIECE);
+  for (gsize done = 0; done < n_bytes; done += n)
+    {
+      n = MIN (n_bytes - done, COPY_PIECE);
+      buffer->vtable->get (buffer, from + done, piece, n);
+      buffer->vtable->set (buffer, to + done, piece, n);
+    }
+}
+
+static void
+copy_tensor (KvasirKvStore *self, const KvasirKvTensor *tensor, guint src, guint dst, guint n_cells)
+{
+  gsize stream_bytes = tensor->tensor.nb[2];
+  gsize from = tensor->offset + src * stream_bytes;
+  gsize to = tensor->offset + dst * stream_bytes;
+
+  /* The cells of a transposed stream lie all over it. */
+  if (tensor->n_bytes > 0 && n_cells > 0)
+    copy_bytes (kvasir_kv_store_peek_buffer (self, tensor), from, to,
+                tensor->is_transposed ? stream_bytes : n_cells * tensor->row_bytes);
+}
+
+void
+kvasir_kv_store_copy_stream (KvasirKvStore *self, guint src, guint dst, guint n_cells)
+{
+  for (guint i = 0; i < self->n_layers; i++)
+    {
+      copy_tensor (self, &self->rows[i].k, src, dst, n_cells);
+      copy_tensor (self, &self->rows[i].v, src, dst, n_cells);
+    }
+}
+
 guint64
 kvasir_kv_store_get_chunk_bytes (const KvasirKvStore *self, guint chunk, gboolean of_v)
 {
@@ -249,13 +332,21 @@ kvasir_kv_store_get_chunk_bytes (const KvasirKvStore *self, guint chunk, gboolea
   return n_bytes;
 }
 
+KvasirMemoryKind
+kvasir_kv_store_get_kind (const KvasirKvStore *self, gboolean of_v)
+{
+  if (self->is_swa)
+    return of_v ? KVASIR_KIND_SWA_V : KVASIR_KIND_SWA_K;
+  return of_v ? KVASIR_KIND_KV_V : KVASIR_KIND_KV_K;
+}
+
 static void
-append_row (GArray *rows, const KvasirKvRows *layer, gboolean of_v)
+append_row (const KvasirKvStore *self, GArray *rows, const KvasirKvRows *layer, gboolean of_v)
 {
   const KvasirBufferType *type = layer->buffer_type;
   KvasirMemoryRow row = { .device = type->device != NULL ? type->device->name : type->name,
                           .buffer_type = type->name,
-                          .kind = of_v ? KVASIR_KIND_KV_V : KVASIR_KIND_KV_K,
+                          .kind = kvasir_kv_store_get_kind (self, of_v),
                           .layer = layer->layer,
                           .n_bytes = of_v ? layer->v.n_bytes : layer->k.n_bytes };
 
@@ -268,7 +359,7 @@ kvasir_kv_store_append_breakdown (const KvasirKvStore *self, GArray *rows)
 {
   for (guint i = 0; i < self->n_layers; i++)
     {
-      append_row (rows, &self->rows[i], FALSE);
-      append_row (rows, &self->rows[i], TRUE);
+      append_row (self, rows, &self->rows[i], FALSE);
+      append_row (self, rows, &self->rows[i], TRUE);
     }
 }

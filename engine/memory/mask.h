@@ -1,25 +1,34 @@
 /* engine/memory/mask.h - which cells each token may read, as bits
  *
- * Bit c of row t is set where cell c is held by the first sequence of token t at a position not
- * after its own. The sequence's own bitmap is the row already; only tokens of the same ubatch can
- * be in its future, since a batch goes on behind the last position of each of its sequences. Those
- * of other sequences have no bit there to begin with.
+ * Bit c of row t is set where cell c is held by the leading sequence of token t at a position
+ * inside the window of its own, and, with positions in planes, at the same position not further
+ * down or right in the image. A plain row is the sequence's own bitmap: only tokens of the same
+ * ubatch can be in its future, since a batch goes on behind the last position of each of its
+ * sequences.
  *
  * Pure. Thread: engine thread.
  */
 #pragma once
 
 #include "engine/memory/cells.h"
+#include "engine/memory/window.h"
 
 G_BEGIN_DECLS
 
-/* For @ubatch whose tokens lie in @slots [n_tokens], already placed. @words
- * [n_tokens][words_per_row], of which the first @n_kv / 64 of each row are written. */
-void kvasir_mask_fill (const KvasirCells *cells,
-                       const KvasirUbatch *ubatch,
-                       const guint32 *slots,
-                       guint n_kv,
-                       guint64 *words,
-                       gsize words_per_row);
+/* Tokens of a ubatch that lie in one stream, already placed. */
+typedef struct
+{
+  const KvasirCells *cells;
+  const KvasirWindowRule *window;
+  const KvasirUbatch *ubatch;
+  guint first; /* tokens first ... first + n - 1 of the ubatch */
+  guint n;
+  guint n_pos;          /* positions of a token */
+  const guint32 *slots; /* [ubatch->n_tokens] */
+  guint n_kv;
+} KvasirMaskRows;
+
+/* @words [n][words_per_row], of which the first n_kv / 64 of each row are written. */
+void kvasir_mask_fill (const KvasirMaskRows *self, guint64 *words, gsize words_per_row);
 
 G_END_DECLS

@@ -3,60 +3,162 @@
 
 #include "engine/memory/memory-private.h"
 
+static const KvasirPart *
+peek_part (const KvasirMemory *self, guint cache)
+{
+  g_return_val_if_fail (self != NULL && cache < self->n_parts, NULL);
+  return self->parts[cache];
+}
+
 static const KvasirCells *
 peek_cells (const KvasirMemory *self, guint cache, guint stream)
 {
-  g_return_val_if_fail (self != NULL && cache < self->vtable->get_n_caches (self), NULL);
-  return self->vtable->peek_cells (self, cache, stream);
+  const KvasirPart *part = peek_part (self, cache);
+
+  if (part == NULL || part->vtable->peek_cells == NULL)
+    return NULL;
+  return part->vtable->peek_cells (part, stream);
 }
 
 guint
-kvasir_memory_get_size (const KvasirMemory *self, guint cache)
+kvasir_memory_get_n_caches (const KvasirMemory *self)
 {
-  const KvasirCells *cells = peek_cells (self, cache, 0);
-
-  return cells != NULL ? cells->size : 0;
-}
-
-void
-kvasir_memory_fill_cell_pos (const KvasirMemory *self, guint cache, gint32 *pos)
-{
-  const KvasirCells *cells = peek_cells (self, cache, 0);
-
-  g_return_if_fail (cells != NULL && pos != NULL);
-  memcpy (pos, cells->pos, kvasir_memory_get_n_kv (self, cache) * sizeof *pos);
-}
-
-void
-kvasir_memory_fill_shifts (const KvasirMemory *self, guint cache, gint32 *shifts)
-{
-  const KvasirCells *cells = peek_cells (self, cache, 0);
-
-  g_return_if_fail (cells != NULL && shifts != NULL);
-  memcpy (shifts, cells->shift, cells->size * sizeof *shifts);
+  g_return_val_if_fail (self != NULL, 0);
+  return self->n_parts;
 }
 
 void
 kvasir_memory_get_cache_info (const KvasirMemory *self, guint cache, KvasirCacheInfo *info)
 {
-  g_return_if_fail (self != NULL && cache < self->vtable->get_n_caches (self) && info != NULL);
-  self->vtable->get_cache_info (self, cache, info);
+  const KvasirPart *part = peek_part (self, cache);
+
+  g_return_if_fail (part != NULL && info != NULL);
+  part->vtable->get_info (part, info);
+}
+
+guint
+kvasir_memory_get_size (const KvasirMemory *self, guint cache)
+{
+  KvasirCacheInfo info = { 0 };
+
+  kvasir_memory_get_cache_info (self, cache, &info);
+  return info.size;
+}
+
+/* ---- ranges. The parts report what they hold: of several first positions the largest and of the
+ * last ones the smallest. A part that holds nothing has nothing to say while another holds cells.
+ */
+
+static const KvasirPart *
+peek_reporting (const KvasirMemory *self, guint i)
+{
+  /* Where there are two caches the full one holds at least what the sliding one does. */
+  gboolean has_pair =
+      self->klass == KVASIR_MEMORY_KV_ISWA || self->klass == KVASIR_MEMORY_HYBRID_ISWA;
+
+  return has_pair && i == 0 ? NULL : self->parts[i];
+}
+
+gint32
+kvasir_memory_seq_pos_min (const KvasirMemory *self, gint seq)
+{
+  gint32 min = -1;
+
+  g_return_val_if_fail (self != NULL && seq >= 0 && (guint) seq < self->n_seq_max, -1);
+  for (guint i = 0; i < self->n_parts; i++)
+    {
+      const KvasirPart *part = peek_reporting (self, i);
+
+      if (part != NULL)
+        min = MAX (min, part->vtable->pos_min (part, (guint) seq));
+    }
+  if (min < 0 && self->n_parts > 0)
+    min = self->parts[0]->vtable->pos_min (self->parts[0], (guint) seq);
+  return min;
+}
+
+gint32
+kvasir_memory_seq_pos_max (const KvasirMemory *self, gint seq)
+{
+  gint32 max = G_MAXINT32;
+
+  g_return_val_if_fail (self != NULL && seq >= 0 && (guint) seq < self->n_seq_max, -1);
+  for (guint i = 0; i < self->n_parts; i++)
+    {
+      const KvasirPart *part = peek_reporting (self, i);
+      gint32 last = part != NULL ? part->vtable->pos_max (part, (guint) seq) : -1;
+
+      if (last >= 0)
+        max = MIN (max, last);
+    }
+  if (max == G_MAXINT32)
+    max = self->n_parts > 0 ? self->parts[0]->vtable->pos_max (self->parts[0], (guint) seq) : -1;
+  return max;
+}
+
+const char *
+kvasir_memory_get_shift_obstacle (const KvasirMemory *self)
+{
+  g_return_val_if_fail (self != NULL, NULL);
+  return self->shift_obstacle;
+}
+
+gint32
+kvasir_memory_get_rewind (const KvasirMemory *self, gint seq, gint32 p0)
+{
+  gint32 before;
+
+  g_return_val_if_fail (self != NULL && seq >= 0 && (guint) seq < self->n_seq_max, 0);
+  p0 = MAX (p0, 0);
+  /* Going further back for one part may be too far for another one. */
+  do
+    {
+      before = p0;
+      for (guint i = 0; i < self->n_parts; i++)
+        p0 = MIN (p0, self->parts[i]->vtable->get_rewind (self->parts[i], (guint) seq, p0));
+    }
+  while (p0 != before);
+  return p0;
+}
+
+/* ---- what a graph needs */
+
+/* Which cache holds the attention of @layer. */
+static guint
+get_cache_of (const KvasirMemory *self, guint layer)
+{
+  KvasirCacheInfo second = { .is_recurrent = TRUE };
+
+  if (self->n_parts > 1)
+    kvasir_memory_get_cache_info (self, 1, &second);
+  return !second.is_recurrent && self->layers[layer].is_swa ? 1 : 0;
 }
 
 void
-kvasir_memory_get_cell (
-    const KvasirMemory *self, guint cache, guint stream, guint cell, KvasirCell *out)
+kvasir_memory_get_layer (
+    const KvasirMemory *self, guint layer, KvasirTensor **k, KvasirTensor **v, guint *cache)
 {
-  const KvasirCells *cells = peek_cells (self, cache, stream);
+  const KvasirPart *part;
+  gint share;
 
-  g_return_if_fail (cells != NULL && cell < cells->size && out != NULL);
-  kvasir_cells_get (cells, cell, out);
+  g_return_if_fail (self != NULL && k != NULL && v != NULL && cache != NULL);
+
+  *k = *v = NULL;
+  *cache = 0;
+  if (layer >= self->n_layers)
+    return;
+  *cache = get_cache_of (self, layer);
+  part = *cache < self->n_parts ? self->parts[*cache] : NULL;
+  share = self->layers[layer].share;
+  if (part != NULL && part->vtable->get_layer != NULL && self->layers[layer].has_attention)
+    part->vtable->get_layer (part, share >= 0 ? (guint) share : layer, k, v);
 }
 
 gboolean
 kvasir_memory_is_v_transposed (const KvasirMemory *self)
 {
-  return FALSE;
+  g_return_val_if_fail (self != NULL, FALSE);
+  return self->v_transposed;
 }
 
 void
@@ -65,37 +167,116 @@ kvasir_memory_get_state_layer (const KvasirMemory *self,
                                KvasirTensor **r,
                                KvasirTensor **s)
 {
+  g_return_if_fail (self != NULL && layer < self->n_layers && r != NULL && s != NULL);
+
   *r = *s = NULL;
+  for (guint i = 0; i < self->n_parts; i++)
+    if (self->parts[i]->vtable->get_state_layer != NULL)
+      self->parts[i]->vtable->get_state_layer (self->parts[i], layer, r, s);
 }
 
 guint
 kvasir_memory_get_n_keep (const KvasirMemory *self)
 {
+  g_return_val_if_fail (self != NULL, 0);
+  for (guint i = 0; i < self->n_parts; i++)
+    if (self->parts[i]->vtable->get_n_keep != NULL)
+      return self->parts[i]->vtable->get_n_keep (self->parts[i]);
   return 0;
 }
 
 void
 kvasir_memory_fill_state_rows (const KvasirMemory *self, gint32 *rows)
 {
+  g_return_if_fail (self != NULL && rows != NULL);
+  for (guint i = 0; i < self->n_parts; i++)
+    if (self->parts[i]->vtable->fill_state_rows != NULL)
+      self->parts[i]->vtable->fill_state_rows (self->parts[i], rows);
 }
 
 void
 kvasir_memory_get_streams (const KvasirMemory *self, guint *first, guint *n)
 {
+  g_return_if_fail (self != NULL && first != NULL && n != NULL);
+
   *first = 0;
   *n = 1;
+  if (self->n_streams == 1 || self->ubatch == NULL)
+    return;
+  *first = (guint) self->ubatch->leads[0];
+  *n = self->ubatch->n_seqs;
 }
 
-gboolean
-kvasir_memory_apply_copies (KvasirMemory *self)
+guint
+kvasir_memory_get_n_kv (const KvasirMemory *self, guint cache)
 {
-  return FALSE;
+  const KvasirPart *part = peek_part (self, cache);
+
+  g_return_val_if_fail (part != NULL, 0);
+  return part->vtable->get_n_kv != NULL ? part->vtable->get_n_kv (part) : 0;
 }
 
-gint32
-kvasir_memory_get_rewind (const KvasirMemory *self, gint seq, gint32 p0)
+void
+kvasir_memory_fill_slots (const KvasirMemory *self, guint cache, gint64 *slots)
 {
-  return p0;
+  const KvasirPart *part = peek_part (self, cache);
+
+  g_return_if_fail (part != NULL && part->vtable->fill_slots != NULL && slots != NULL);
+  part->vtable->fill_slots (part, slots);
+}
+
+void
+kvasir_memory_fill_mask (const KvasirMemory *self, guint cache, guint64 *words, gsize words_per_row)
+{
+  const KvasirPart *part = peek_part (self, cache);
+
+  g_return_if_fail (part != NULL && part->vtable->fill_mask != NULL && words != NULL);
+  g_return_if_fail (words_per_row >= kvasir_memory_get_n_kv (self, cache) / 64);
+  part->vtable->fill_mask (part, words, words_per_row);
+}
+
+void
+kvasir_memory_fill_cell_pos (const KvasirMemory *self, guint cache, gint32 *pos)
+{
+  g_return_if_fail (self != NULL && pos != NULL);
+  for (guint s = 0; s < self->n_streams; s++)
+    {
+      const KvasirCells *cells = peek_cells (self, cache, s);
+
+      g_return_if_fail (cells != NULL);
+      memcpy (pos + (gsize) s * cells->size, cells->pos, cells->size * sizeof *pos);
+    }
+}
+
+void
+kvasir_memory_fill_shifts (const KvasirMemory *self, guint cache, gint32 *shifts)
+{
+  g_return_if_fail (self != NULL && shifts != NULL);
+  for (guint s = 0; s < self->n_streams; s++)
+    {
+      const KvasirCells *cells = peek_cells (self, cache, s);
+
+      g_return_if_fail (cells != NULL);
+      memcpy (shifts + (gsize) s * cells->size, cells->shift, cells->size * sizeof *shifts);
+    }
+}
+
+/* ---- cells */
+
+void
+kvasir_memory_get_cell (
+    const KvasirMemory *self, guint cache, guint stream, guint cell, KvasirCell *out)
+{
+  const KvasirPart *part = peek_part (self, cache);
+  const KvasirCells *cells = peek_cells (self, cache, stream);
+
+  g_return_if_fail (part != NULL && out != NULL);
+  if (cells != NULL)
+    kvasir_cells_get (cells, cell, out);
+  else if (part->vtable->get_cell != NULL)
+    part->vtable->get_cell (part, cell, out);
+  else
+    *out = (KvasirCell){ .pos = -1, .token = -1 };
 }
 
 guint
@@ -106,33 +287,67 @@ kvasir_memory_get_head (const KvasirMemory *self, guint cache, guint stream)
   return cells != NULL ? cells->head : 0;
 }
 
+/* Of a part that keeps no KvasirCells. @n: occupied ones; @end: one past the last */
+static void
+count_cells (const KvasirMemory *self, guint cache, guint *n, guint *end)
+{
+  const KvasirPart *part = peek_part (self, cache);
+  guint size = kvasir_memory_get_size (self, cache);
+  KvasirCell cell;
+
+  *n = *end = 0;
+  for (guint i = 0; part->vtable->get_cell != NULL && i < size; i++)
+    {
+      part->vtable->get_cell (part, i, &cell);
+      if (cell.pos < 0)
+        continue;
+      (*n)++;
+      *end = i + 1;
+    }
+}
+
 guint
 kvasir_memory_get_used (const KvasirMemory *self, guint cache, guint stream)
 {
   const KvasirCells *cells = peek_cells (self, cache, stream);
+  guint n;
+  guint end;
 
-  return cells != NULL ? cells->n_used : 0;
+  g_return_val_if_fail (self != NULL && cache < self->n_parts, 0);
+  if (cells != NULL)
+    return cells->n_used;
+  count_cells (self, cache, &n, &end);
+  return n;
 }
 
 guint
 kvasir_memory_get_used_max (const KvasirMemory *self, guint cache, guint stream)
 {
   const KvasirCells *cells = peek_cells (self, cache, stream);
+  guint n;
+  guint end;
 
-  return cells != NULL ? kvasir_cells_get_end (cells) : 0;
+  g_return_val_if_fail (self != NULL && cache < self->n_parts, 0);
+  if (cells != NULL)
+    return kvasir_cells_get_end (cells);
+  count_cells (self, cache, &n, &end);
+  return end;
 }
 
 guint
 kvasir_memory_get_stream (const KvasirMemory *self, guint cache, guint seq)
 {
-  g_return_val_if_fail (self != NULL && cache < self->vtable->get_n_caches (self), 0);
-  g_return_val_if_fail (seq < self->n_seq_max, 0);
-  return self->vtable->get_stream (self, cache, seq);
+  KvasirCacheInfo info = { 0 };
+
+  g_return_val_if_fail (self != NULL && seq < self->n_seq_max, 0);
+  kvasir_memory_get_cache_info (self, cache, &info);
+  return info.n_streams > 1 ? seq : 0;
 }
 
 void
 kvasir_memory_append_breakdown (const KvasirMemory *self, GArray *rows)
 {
   g_return_if_fail (self != NULL && rows != NULL);
-  self->vtable->append_breakdown (self, rows);
+  for (guint i = 0; i < self->n_parts; i++)
+    self->parts[i]->vtable->append_breakdown (self->parts[i], rows);
 }

@@ -1,68 +1,45 @@
-/* engine/memory/memory-private.h - what a kind of memory implements
+/* engine/memory/memory-private.h - the inside of a memory, for its own files and its parts
  *
- * A kind embeds KvasirMemory as its first member and fills the table. memory.c checks arguments and
- * has brought ranges into [p0, p1) with 0 <= p0 and p1 <= KVASIR_POS_END before it calls; entries
- * mean what the functions of memory.h say. Thread: engine thread.
+ * memory.c holds the operations on sequences, memory-batch.c the two phases, memory-look.c what is
+ * read, memory-new.c makes it. Thread: engine thread.
  */
 #pragma once
 
 #include "engine/error.h"
-#include "engine/memory/cells.h"
-#include "engine/memory/memory.h"
+#include "engine/memory/memory-params.h"
+#include "engine/memory/part.h"
 
 G_BEGIN_DECLS
 
-typedef struct
-{
-  void (*free) (KvasirMemory *self);
-  /* Emits BUFFER events: 1 they are there, -1 they go. */
-  void (*report_buffers) (KvasirMemory *self, gint sign);
-
-  gboolean (*seq_rm) (KvasirMemory *self, gint seq, gint32 p0, gint32 p1);
-  gboolean (*seq_cp) (KvasirMemory *self, guint src, guint dst, gint32 p0, gint32 p1);
-  void (*seq_keep) (KvasirMemory *self, guint seq);
-  gboolean (*seq_add) (KvasirMemory *self, guint seq, gint32 p0, gint32 p1, gint32 delta);
-  gboolean (*seq_div) (KvasirMemory *self, guint seq, gint32 p0, gint32 p1, gint d);
-  void (*clear) (KvasirMemory *self, gboolean data);
-  gint32 (*seq_pos_min) (const KvasirMemory *self, guint seq);
-  gint32 (*seq_pos_max) (const KvasirMemory *self, guint seq);
-  const char *(*get_shift_obstacle) (const KvasirMemory *self);
-
-  KvasirPrepare (*init_batch) (KvasirMemory *self, KvasirBatchPlan *plan);
-  gboolean (*apply_next) (KvasirMemory *self, const KvasirUbatch **ubatch);
-  void (*rollback) (KvasirMemory *self);
-  KvasirRoom (*get_room) (const KvasirMemory *self, guint n_tokens);
-
-  guint (*get_n_caches) (const KvasirMemory *self);
-  void (*get_layer) (
-      const KvasirMemory *self, guint layer, KvasirTensor **k, KvasirTensor **v, guint *cache);
-  guint (*get_n_kv) (const KvasirMemory *self, guint cache);
-  void (*fill_slots) (const KvasirMemory *self, guint cache, gint64 *slots);
-  void (*fill_mask) (const KvasirMemory *self, guint cache, guint64 *words, gsize words_per_row);
-
-  gboolean (*has_update) (const KvasirMemory *self);
-  void (*update_done) (KvasirMemory *self, gint64 duration_us);
-
-  gboolean (*state_write) (
-      KvasirMemory *self, gint seq, gboolean partial, GByteArray *out, GError **error);
-  gboolean (*state_read) (KvasirMemory *self,
-                          gint seq,
-                          gboolean partial,
-                          const guint8 *bytes,
-                          gsize n_bytes,
-                          GError **error);
-
-  void (*get_cache_info) (const KvasirMemory *self, guint cache, KvasirCacheInfo *info);
-  const KvasirCells *(*peek_cells) (const KvasirMemory *self, guint cache, guint stream);
-  guint (*get_stream) (const KvasirMemory *self, guint cache, guint seq);
-  void (*append_breakdown) (const KvasirMemory *self, GArray *rows);
-} KvasirMemoryVtable;
+#define KVASIR_MAX_PARTS 3
 
 struct _KvasirMemory
 {
-  const KvasirMemoryVtable *vtable;
   KvasirMemoryClass klass;
   guint n_seq_max;
+  guint n_streams;
+  guint n_ubatch;
+  guint n_rs_seq;
+  gboolean is_unified;
+  gboolean is_sliding; /* a part forgets what its window has passed */
+  gboolean v_transposed;
+  guint n_layers;
+  KvasirMemoryLayer *layers;  /* (owned) [n_layers], by the model's layer number */
+  const char *shift_obstacle; /* static, NULL: can shift */
+  char *arch;                 /* (owned) */
+  guint32 rope_hash;
+  guint n_ctx_seq;
+
+  guint n_parts;
+  KvasirPart *parts[KVASIR_MAX_PARTS]; /* (owned) attention first: full, sliding, recurrent */
+
+  /* The batch in flight. */
+  KvasirBatchPlan *plan;      /* (unowned) (nullable): no ubatch is left */
+  guint n_applied;            /* of its ubatches */
+  const KvasirUbatch *ubatch; /* (unowned) (nullable): applied last */
+  gboolean is_in_flight;      /* it can still be taken back */
+  gint32 *numbers;            /* (owned) [3 * n_ubatch], data of the event in hand */
+
   KvasirEventSink sink; /* emit is NULL where nobody listens */
   guint32 step;
 };
@@ -72,6 +49,10 @@ kvasir_memory_is_watched (const KvasirMemory *self)
 {
   return self->sink.emit != NULL;
 }
+
+/* The ubatch applied last stays, and no other one of its batch follows: comes before everything
+ * that changes the memory but the next ubatch. */
+void kvasir_memory_finish_batch (KvasirMemory *self);
 
 /* Sets @error. Returns: FALSE, so that checks can end with it */
 gboolean kvasir_memory_fail (GError **error, KvasirEngineError code, const char *format, ...)

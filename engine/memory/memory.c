@@ -1,3 +1,5 @@
+/* A memory is its parts: arguments are checked here, all parts are asked, then all are changed. */
+#include "engine/memory/kv-cache-private.h"
 #include "engine/memory/memory-private.h"
 
 const char *
@@ -52,14 +54,25 @@ kvasir_memory_emit (KvasirMemory *self, KvasirEvent *event, const gint32 *data, 
   self->sink.emit (self->sink.user_data, event, data, n_data);
 }
 
+static void
+report_buffers (KvasirMemory *self, gint sign)
+{
+  for (guint i = 0; kvasir_memory_is_watched (self) && i < self->n_parts; i++)
+    self->parts[i]->vtable->report_buffers (self->parts[i], sign);
+}
+
 void
 kvasir_memory_free (KvasirMemory *self)
 {
   if (self == NULL)
     return;
-  if (kvasir_memory_is_watched (self))
-    self->vtable->report_buffers (self, -1);
-  self->vtable->free (self);
+  report_buffers (self, -1);
+  for (guint i = 0; i < self->n_parts; i++)
+    self->parts[i]->vtable->free (self->parts[i]);
+  g_free (self->layers);
+  g_free (self->arch);
+  g_free (self->numbers);
+  g_free (self);
 }
 
 KvasirMemoryClass
@@ -75,8 +88,7 @@ kvasir_memory_set_sink (KvasirMemory *self, const KvasirEventSink *sink)
   g_return_if_fail (self != NULL);
 
   self->sink = sink != NULL ? *sink : (KvasirEventSink){ NULL, NULL };
-  if (kvasir_memory_is_watched (self))
-    self->vtable->report_buffers (self, 1);
+  report_buffers (self, 1);
 }
 
 void
@@ -92,164 +104,192 @@ is_seq (const KvasirMemory *self, gint seq)
   return self != NULL && seq >= 0 && (guint) seq < self->n_seq_max;
 }
 
-static gint32
-get_start (gint32 p0)
+/* A range of positions as callers give it, brought into order. */
+typedef struct
 {
-  return MAX (p0, 0);
+  gint32 p0;
+  gint32 p1;
+} Range;
+
+static Range
+get_range (gint32 p0, gint32 p1)
+{
+  return (Range){ MAX (p0, 0), p1 < 0 ? KVASIR_POS_END : p1 };
 }
 
-static gint32
-get_end (gint32 p1)
+/* The event that names an operation and its arguments. */
+static void
+report (KvasirMemory *self, KvasirEventType type, gint seq, const Range *range, gint64 b)
 {
-  return p1 < 0 ? KVASIR_POS_END : p1;
+  KvasirEvent event = { .type = type, .seq = seq, .b = b };
+
+  if (range != NULL)
+    {
+      event.pos = range->p0;
+      event.a = range->p1 == KVASIR_POS_END ? -1 : range->p1;
+    }
+  kvasir_memory_emit (self, &event, NULL, 0);
 }
 
 gboolean
 kvasir_memory_seq_rm (KvasirMemory *self, gint seq, gint32 p0, gint32 p1)
 {
+  Range range = get_range (p0, p1);
+
   g_return_val_if_fail (self != NULL && (seq == -1 || is_seq (self, seq)), FALSE);
-  return self->vtable->seq_rm (self, seq, get_start (p0), get_end (p1));
+
+  kvasir_memory_finish_batch (self);
+  for (guint i = 0; i < self->n_parts; i++)
+    if (!self->parts[i]->vtable->can_rm (self->parts[i], seq, range.p0, range.p1))
+      return FALSE;
+  report (self, KVASIR_EVENT_SEQ_RM, seq, &range, 0);
+  for (guint i = 0; i < self->n_parts; i++)
+    self->parts[i]->vtable->rm (self->parts[i], seq, range.p0, range.p1);
+  return TRUE;
 }
 
 gboolean
 kvasir_memory_seq_cp (KvasirMemory *self, gint src, gint dst, gint32 p0, gint32 p1)
 {
+  Range range = get_range (p0, p1);
+  guint from = (guint) src;
+  guint to = (guint) dst;
+
   g_return_val_if_fail (is_seq (self, src) && is_seq (self, dst), FALSE);
-  return self->vtable->seq_cp (self, (guint) src, (guint) dst, get_start (p0), get_end (p1));
+
+  kvasir_memory_finish_batch (self);
+  if (from == to)
+    return TRUE;
+  for (guint i = 0; i < self->n_parts; i++)
+    if (!self->parts[i]->vtable->can_cp (self->parts[i], from, to, range.p0, range.p1))
+      return FALSE;
+  report (self, KVASIR_EVENT_SEQ_CP, src, &range, dst);
+  for (guint i = 0; i < self->n_parts; i++)
+    self->parts[i]->vtable->cp (self->parts[i], from, to, range.p0, range.p1);
+  return TRUE;
 }
 
 void
 kvasir_memory_seq_keep (KvasirMemory *self, gint seq)
 {
   g_return_if_fail (is_seq (self, seq));
-  self->vtable->seq_keep (self, (guint) seq);
+
+  kvasir_memory_finish_batch (self);
+  report (self, KVASIR_EVENT_SEQ_KEEP, seq, NULL, 0);
+  for (guint i = 0; i < self->n_parts; i++)
+    self->parts[i]->vtable->keep (self->parts[i], (guint) seq);
 }
 
 gboolean
 kvasir_memory_seq_add (KvasirMemory *self, gint seq, gint32 p0, gint32 p1, gint32 delta)
 {
+  Range range = get_range (p0, p1);
+
   g_return_val_if_fail (is_seq (self, seq), FALSE);
-  return self->vtable->seq_add (self, (guint) seq, get_start (p0), get_end (p1), delta);
+
+  kvasir_memory_finish_batch (self);
+  if (self->shift_obstacle != NULL)
+    return FALSE;
+  for (guint i = 0; i < self->n_parts; i++)
+    {
+      KvasirPart *part = self->parts[i];
+
+      if (part->vtable->can_add != NULL &&
+          !part->vtable->can_add (part, (guint) seq, range.p0, range.p1, delta))
+        return FALSE;
+    }
+  if (delta == 0 || range.p0 >= range.p1)
+    return TRUE;
+  report (self, KVASIR_EVENT_SEQ_ADD, seq, &range, delta);
+  for (guint i = 0; i < self->n_parts; i++)
+    self->parts[i]->vtable->add (self->parts[i], (guint) seq, range.p0, range.p1, delta);
+  return TRUE;
 }
 
 gboolean
 kvasir_memory_seq_div (KvasirMemory *self, gint seq, gint32 p0, gint32 p1, gint d)
 {
+  Range range = get_range (p0, p1);
+
   g_return_val_if_fail (is_seq (self, seq) && d >= 1, FALSE);
-  return self->vtable->seq_div (self, (guint) seq, get_start (p0), get_end (p1), d);
+
+  kvasir_memory_finish_batch (self);
+  if (self->shift_obstacle != NULL)
+    return FALSE;
+  for (guint i = 0; i < self->n_parts; i++)
+    {
+      KvasirPart *part = self->parts[i];
+
+      if (part->vtable->can_div != NULL &&
+          !part->vtable->can_div (part, (guint) seq, range.p0, range.p1, d))
+        return FALSE;
+    }
+  if (d == 1 || range.p0 >= range.p1)
+    return TRUE;
+  report (self, KVASIR_EVENT_SEQ_DIV, seq, &range, d);
+  for (guint i = 0; i < self->n_parts; i++)
+    self->parts[i]->vtable->div (self->parts[i], (guint) seq, range.p0, range.p1, d);
+  return TRUE;
 }
 
 void
 kvasir_memory_clear (KvasirMemory *self, gboolean data)
 {
+  KvasirEvent event = { .type = KVASIR_EVENT_CLEAR, .seq = -1, .a = data ? 1 : 0 };
+
   g_return_if_fail (self != NULL);
-  self->vtable->clear (self, data);
+
+  kvasir_memory_finish_batch (self);
+  kvasir_memory_emit (self, &event, NULL, 0);
+  for (guint i = 0; i < self->n_parts; i++)
+    self->parts[i]->vtable->clear (self->parts[i], data);
 }
 
-gint32
-kvasir_memory_seq_pos_min (const KvasirMemory *self, gint seq)
-{
-  g_return_val_if_fail (is_seq (self, seq), -1);
-  return self->vtable->seq_pos_min (self, (guint) seq);
-}
-
-gint32
-kvasir_memory_seq_pos_max (const KvasirMemory *self, gint seq)
-{
-  g_return_val_if_fail (is_seq (self, seq), -1);
-  return self->vtable->seq_pos_max (self, (guint) seq);
-}
-
-const char *
-kvasir_memory_get_shift_obstacle (const KvasirMemory *self)
-{
-  g_return_val_if_fail (self != NULL, NULL);
-  return self->vtable->get_shift_obstacle (self);
-}
-
-KvasirPrepare
-kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *plan)
-{
-  g_return_val_if_fail (self != NULL && plan != NULL, KVASIR_PREPARE_UNSUPPORTED);
-  return self->vtable->init_batch (self, plan);
-}
-
-gboolean
-kvasir_memory_apply_next (KvasirMemory *self, const KvasirUbatch **ubatch)
-{
-  g_return_val_if_fail (self != NULL && ubatch != NULL, FALSE);
-  return self->vtable->apply_next (self, ubatch);
-}
-
-void
-kvasir_memory_rollback (KvasirMemory *self)
-{
-  g_return_if_fail (self != NULL);
-  self->vtable->rollback (self);
-}
-
-KvasirRoom
-kvasir_memory_get_room (const KvasirMemory *self, gint seq, guint n_tokens)
-{
-  g_return_val_if_fail (self != NULL, ((KvasirRoom){ 0 }));
-  return self->vtable->get_room (self, n_tokens);
-}
-
-guint
-kvasir_memory_get_n_caches (const KvasirMemory *self)
-{
-  g_return_val_if_fail (self != NULL, 0);
-  return self->vtable->get_n_caches (self);
-}
-
-static gboolean
-is_cache (const KvasirMemory *self, guint cache)
-{
-  return self != NULL && cache < self->vtable->get_n_caches (self);
-}
-
-void
-kvasir_memory_get_layer (
-    const KvasirMemory *self, guint layer, KvasirTensor **k, KvasirTensor **v, guint *cache)
-{
-  g_return_if_fail (self != NULL && k != NULL && v != NULL && cache != NULL);
-  self->vtable->get_layer (self, layer, k, v, cache);
-}
-
-guint
-kvasir_memory_get_n_kv (const KvasirMemory *self, guint cache)
-{
-  g_return_val_if_fail (is_cache (self, cache), 0);
-  return self->vtable->get_n_kv (self, cache);
-}
-
-void
-kvasir_memory_fill_slots (const KvasirMemory *self, guint cache, gint64 *slots)
-{
-  g_return_if_fail (is_cache (self, cache) && slots != NULL);
-  self->vtable->fill_slots (self, cache, slots);
-}
-
-void
-kvasir_memory_fill_mask (const KvasirMemory *self, guint cache, guint64 *words, gsize words_per_row)
-{
-  g_return_if_fail (is_cache (self, cache) && words != NULL);
-  g_return_if_fail (words_per_row >= kvasir_memory_get_n_kv (self, cache) / 64);
-  self->vtable->fill_mask (self, cache, words, words_per_row);
-}
+/* ---- pending updates */
 
 gboolean
 kvasir_memory_has_update (const KvasirMemory *self)
 {
   g_return_val_if_fail (self != NULL, FALSE);
-  return self->vtable->has_update (self);
+  for (guint i = 0; i < self->n_parts; i++)
+    if (self->parts[i]->vtable->has_update != NULL &&
+        self->parts[i]->vtable->has_update (self->parts[i]))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+kvasir_memory_apply_copies (KvasirMemory *self)
+{
+  gboolean any = FALSE;
+
+  g_return_val_if_fail (self != NULL, FALSE);
+  kvasir_memory_finish_batch (self);
+  for (guint i = 0; i < self->n_parts; i++)
+    if (self->parts[i]->vtable->apply_copies != NULL)
+      any = self->parts[i]->vtable->apply_copies (self->parts[i]) || any;
+  return any;
 }
 
 void
 kvasir_memory_update_done (KvasirMemory *self, gint64 duration_us)
 {
   g_return_if_fail (self != NULL);
-  self->vtable->update_done (self, duration_us);
+  kvasir_memory_finish_batch (self);
+  for (guint i = 0; i < self->n_parts; i++)
+    if (self->parts[i]->vtable->update_done != NULL)
+      self->parts[i]->vtable->update_done (self->parts[i], duration_us);
+}
+
+/* ---- state */
+
+static gboolean
+check_state_class (const KvasirMemory *self, GError **error)
+{
+  return (self->klass == KVASIR_MEMORY_KV && self->n_streams == 1) ||
+         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+                             "Saved state: memory of kind %s cannot be saved",
+                             kvasir_memory_class_get_name (self->klass));
 }
 
 gboolean
@@ -258,7 +298,10 @@ kvasir_memory_state_write (
 {
   g_return_val_if_fail (self != NULL && (seq == -1 || is_seq (self, seq)), FALSE);
   g_return_val_if_fail (out != NULL && !kvasir_memory_has_update (self), FALSE);
-  return self->vtable->state_write (self, seq, partial, out, error);
+
+  kvasir_memory_finish_batch (self);
+  return check_state_class (self, error) &&
+         kvasir_kv_cache_state_write ((KvasirKvCache *) self->parts[0], seq, partial, out, error);
 }
 
 gboolean
@@ -271,5 +314,9 @@ kvasir_memory_state_read (KvasirMemory *self,
 {
   g_return_val_if_fail (self != NULL && (seq == -1 || is_seq (self, seq)), FALSE);
   g_return_val_if_fail (bytes != NULL || n_bytes == 0, FALSE);
-  return self->vtable->state_read (self, seq, partial, bytes, n_bytes, error);
+
+  kvasir_memory_finish_batch (self);
+  return check_state_class (self, error) &&
+         kvasir_kv_cache_state_read ((KvasirKvCache *) self->parts[0], seq, partial, bytes, n_bytes,
+                                     error);
 }

@@ -7,7 +7,7 @@
 static size_t
 get_alloc_bytes (const KvasirBufferType *type, const KvasirTensor *tensor)
 {
-  return tensor->nb[2];
+  return tensor->nb[3];
 }
 
 static void
@@ -83,27 +83,33 @@ test_heap_init (TestHeap *self)
 KvasirMemory *
 test_memory_new (TestHeap *heap, const TestShape *shape)
 {
-  KvasirKvLayer layers[TEST_N_LAYERS];
-  KvasirKvCacheParams params = { .kv_size = (shape->n_ctx + 255) / 256 * 256,
-                                 .n_seq_max = shape->n_seq_max,
-                                 .n_ubatch = shape->n_ubatch,
-                                 .type_k = shape->type,
-                                 .type_v = shape->type,
-                                 .n_layers = TEST_N_LAYERS,
-                                 .layers = layers,
-                                 .arch = "test",
-                                 .rope_hash = 7 };
+  KvasirMemoryLayer layers[TEST_N_LAYERS];
+  KvasirMemoryParams params = { .klass = KVASIR_MEMORY_KV,
+                                .kv_size = (shape->n_ctx + 255) / 256 * 256,
+                                .n_streams = 1,
+                                .unified = TRUE,
+                                .n_seq_max = shape->n_seq_max,
+                                .n_ubatch = shape->n_ubatch,
+                                .type_k = shape->type,
+                                .type_v = shape->type,
+                                .is_causal = TRUE,
+                                .n_pos_per_token = 1,
+                                .n_layers = TEST_N_LAYERS,
+                                .layers = layers,
+                                .arch = "test",
+                                .rope_hash = 7 };
   g_autoptr (GError) error = NULL;
   KvasirMemory *memory;
 
   for (guint i = 0; i < TEST_N_LAYERS; i++)
-    layers[i] = (KvasirKvLayer){ .layer = (gint) i,
-                                 .n_embd_k = HEAD_DIM,
-                                 .n_embd_v = 2 * HEAD_DIM,
-                                 .head_dim_k = HEAD_DIM,
-                                 .head_dim_v = HEAD_DIM,
-                                 .buffer_type = &heap->type };
-  memory = kvasir_kv_cache_new (&params, &error);
+    layers[i] = (KvasirMemoryLayer){ .has_attention = TRUE,
+                                     .share = -1,
+                                     .n_embd_k = HEAD_DIM,
+                                     .n_embd_v = 2 * HEAD_DIM,
+                                     .head_dim_k = HEAD_DIM,
+                                     .head_dim_v = HEAD_DIM,
+                                     .buffer_type = &heap->type };
+  memory = kvasir_memory_new (&params, &error);
   g_assert_no_error (error);
   g_assert_nonnull (memory);
   return memory;

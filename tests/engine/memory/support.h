@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/memory/kv-cache.h"
+#include "engine/memory/memory-params.h"
 
 typedef struct
 {

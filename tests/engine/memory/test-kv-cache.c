@@ -467,32 +467,45 @@ test_clear_zeroes (Fixture *self, gconstpointer data)
 
 /* ---- shifts */
 
-static KvasirMemory *
-make (TestHeap *heap, KvasirKvCacheParams *params, KvasirKvLayer *layer, GError **error)
+/* Only layer 2 has attention. */
+static void
+fill_params (TestHeap *heap, KvasirMemoryParams *params, KvasirMemoryLayer layers[3])
 {
   test_heap_init (heap);
-  *layer = (KvasirKvLayer){ .layer = 2,
-                            .n_embd_k = 64,
-                            .n_embd_v = 32,
-                            .head_dim_k = 32,
-                            .head_dim_v = 16,
-                            .buffer_type = &heap->type };
+  memset (layers, 0, 3 * sizeof *layers);
+  layers[2] = (KvasirMemoryLayer){ .has_attention = TRUE,
+                                   .share = -1,
+                                   .n_embd_k = 64,
+                                   .n_embd_v = 32,
+                                   .head_dim_k = 32,
+                                   .head_dim_v = 16,
+                                   .buffer_type = &heap->type };
+  params->klass = KVASIR_MEMORY_KV;
   params->kv_size = params->kv_size != 0 ? params->kv_size : 256;
+  params->n_streams = 1;
   params->n_seq_max = 2;
   params->n_ubatch = 8;
-  params->n_layers = 1;
-  params->layers = layer;
+  params->n_pos_per_token = 1;
+  params->is_causal = TRUE;
+  params->n_layers = 3;
+  params->layers = layers;
   params->arch = "test";
-  return kvasir_kv_cache_new (params, error);
+}
+
+static KvasirMemory *
+make (TestHeap *heap, KvasirMemoryParams *params, KvasirMemoryLayer *layers, GError **error)
+{
+  fill_params (heap, params, layers);
+  return kvasir_memory_new (params, error);
 }
 
 static void
 test_shift_obstacle (void)
 {
   TestHeap heap;
-  KvasirKvLayer layer;
-  KvasirKvCacheParams params = { .shift_obstacle = "four positions per token" };
-  g_autoptr (KvasirMemory) memory = make (&heap, &params, &layer, NULL);
+  KvasirMemoryLayer layers[3];
+  KvasirMemoryParams params = { .shift_obstacle = "four positions per token" };
+  g_autoptr (KvasirMemory) memory = make (&heap, &params, layers, NULL);
 
   g_assert_cmpstr (kvasir_memory_get_shift_obstacle (memory), ==, "four positions per token");
   g_assert_false (kvasir_memory_seq_add (memory, 0, -1, -1, 1));
@@ -536,9 +549,9 @@ static void
 test_measuring (void)
 {
   TestHeap heap;
-  KvasirKvLayer layer;
-  KvasirKvCacheParams params = { .type_k = KVASIR_TYPE_Q8_0, .type_v = KVASIR_TYPE_F16 };
-  g_autoptr (KvasirMemory) real = make (&heap, &params, &layer, NULL);
+  KvasirMemoryLayer layers[3];
+  KvasirMemoryParams params = { .type_k = KVASIR_TYPE_Q8_0, .type_v = KVASIR_TYPE_F16 };
+  g_autoptr (KvasirMemory) real = make (&heap, &params, layers, NULL);
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
   g_autoptr (GArray) planned = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
   g_autoptr (KvasirMemory) measured = NULL;
@@ -559,7 +572,7 @@ test_measuring (void)
   g_assert_cmpuint (info.bytes_per_cell, ==, 132);
 
   params.no_alloc = TRUE;
-  measured = make (&other, &params, &layer, NULL);
+  measured = make (&other, &params, layers, NULL);
   g_assert_cmpuint (other.n_live, ==, 0);
   g_assert_cmpuint (sum_rows (measured, planned), ==, 256 * 132);
   g_assert_cmpuint (planned->len, ==, rows->len);
@@ -571,55 +584,53 @@ test_chunks (void)
 {
   TestHeap heap;
   KvasirMemory *memory;
-  KvasirKvLayer layers[3];
-  KvasirKvCacheParams params = { .kv_size = 256,
-                                 .n_seq_max = 1,
-                                 .n_ubatch = 1,
-                                 .type_k = KVASIR_TYPE_F32,
-                                 .type_v = KVASIR_TYPE_F32,
-                                 .n_layers = 3,
-                                 .layers = layers,
-                                 .arch = "test" };
+  KvasirMemoryLayer layers[3];
+  KvasirMemoryParams params = { .klass = KVASIR_MEMORY_KV,
+                                .kv_size = 256,
+                                .n_streams = 1,
+                                .n_seq_max = 1,
+                                .n_ubatch = 1,
+                                .type_k = KVASIR_TYPE_F32,
+                                .type_v = KVASIR_TYPE_F32,
+                                .n_layers = 3,
+                                .layers = layers,
+                                .arch = "test" };
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
   g_autoptr (GError) error = NULL;
 
   test_heap_init (&heap);
   for (gint i = 0; i < 3; i++)
-    layers[i] = (KvasirKvLayer){ i, 4, 4, 4, 4, &heap.type };
+    layers[i] = (KvasirMemoryLayer){ .has_attention = TRUE,
+                                     .share = -1,
+                                     .n_embd_k = 4,
+                                     .n_embd_v = 4,
+                                     .head_dim_k = 4,
+                                     .head_dim_v = 4,
+                                     .buffer_type = &heap.type };
   /* Six tensors of 4096 bytes, two in each buffer. */
   heap.type.max_bytes = 3 * 4096 - 1;
-  memory = kvasir_kv_cache_new (&params, NULL);
+  memory = kvasir_memory_new (&params, NULL);
   g_assert_cmpuint (heap.n_live, ==, 3);
   g_assert_cmpuint (sum_rows (memory, rows), ==, heap.n_live_bytes);
   kvasir_memory_free (memory);
   g_assert_cmpuint (heap.n_live, ==, 0);
 
   heap.type.max_bytes = 4095;
-  g_assert_null (kvasir_kv_cache_new (&params, &error));
+  g_assert_null (kvasir_memory_new (&params, &error));
   g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY);
   g_assert_cmpstr (error->message, ==, "cache_k_l0: no memory for 4096 bytes of buffer type HEAP");
 }
 
 static void
-assert_not_made (KvasirKvCacheParams *params, gsize fail_above, gint code, const char *message)
+assert_not_made (KvasirMemoryParams *params, gsize fail_above, gint code, const char *message)
 {
   TestHeap heap;
-  KvasirKvLayer layer = { .layer = 2,
-                          .n_embd_k = 64,
-                          .n_embd_v = 32,
-                          .head_dim_k = 32,
-                          .head_dim_v = 16,
-                          .buffer_type = &heap.type };
+  KvasirMemoryLayer layers[3];
   g_autoptr (GError) error = NULL;
 
-  test_heap_init (&heap);
+  fill_params (&heap, params, layers);
   heap.fail_above = fail_above;
-  params->n_seq_max = 2;
-  params->n_ubatch = 8;
-  params->n_layers = 1;
-  params->layers = &layer;
-  params->arch = "test";
-  g_assert_null (kvasir_kv_cache_new (params, &error));
+  g_assert_null (kvasir_memory_new (params, &error));
   g_assert_error (error, KVASIR_ENGINE_ERROR, code);
   g_assert_cmpstr (error->message, ==, message);
   g_assert_cmpuint (heap.n_live, ==, 0);
@@ -628,17 +639,17 @@ assert_not_made (KvasirKvCacheParams *params, gsize fail_above, gint code, const
 static void
 test_not_made (void)
 {
-  assert_not_made (&(KvasirKvCacheParams){ .kv_size = 256 }, 1000, KVASIR_ENGINE_ERROR_NO_MEMORY,
+  assert_not_made (&(KvasirMemoryParams){ .kv_size = 256 }, 1000, KVASIR_ENGINE_ERROR_NO_MEMORY,
                    "KV cache: no memory for 98304 bytes of buffer type HEAP");
-  assert_not_made (&(KvasirKvCacheParams){ .kv_size = 256, .type_k = KVASIR_TYPE_Q4_K }, SIZE_MAX,
+  assert_not_made (&(KvasirMemoryParams){ .kv_size = 256, .type_k = KVASIR_TYPE_Q4_K }, SIZE_MAX,
                    KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
                    "The K cache cannot be of type q4_K: expected f32, f16, bf16, q8_0, q4_0, "
                    "q4_1, iq4_nl, q5_0 or q5_1");
-  assert_not_made (&(KvasirKvCacheParams){ .kv_size = 256, .type_v = KVASIR_TYPE_Q8_0 }, SIZE_MAX,
+  assert_not_made (&(KvasirMemoryParams){ .kv_size = 256, .type_v = KVASIR_TYPE_Q8_0 }, SIZE_MAX,
                    KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
                    "The V cache of layer 2 cannot be of type q8_0: its blocks hold 32 values, "
                    "which does not divide the head width 16");
-  assert_not_made (&(KvasirKvCacheParams){ .kv_size = 1u << 31 }, SIZE_MAX,
+  assert_not_made (&(KvasirMemoryParams){ .kv_size = 1u << 31 }, SIZE_MAX,
                    KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
                    "KV cache: 2147483648 cells asked for, expected at most 268435456");
 }
@@ -648,10 +659,8 @@ static void
 test_without_v (void)
 {
   TestHeap heap;
-  KvasirKvLayer layer = { .n_embd_k = 8, .head_dim_k = 8, .buffer_type = &heap.type };
-  KvasirKvCacheParams params = {
-    .kv_size = 256, .n_seq_max = 1, .n_ubatch = 1, .n_layers = 1, .layers = &layer, .arch = "test"
-  };
+  KvasirMemoryLayer layers[3];
+  KvasirMemoryParams params = { .kv_size = 256 };
   KvasirMemory *memory;
   g_autoptr (GByteArray) blob = g_byte_array_new ();
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
@@ -659,9 +668,11 @@ test_without_v (void)
   KvasirTensor *v;
   guint cache;
 
-  test_heap_init (&heap);
-  memory = kvasir_kv_cache_new (&params, NULL);
-  kvasir_memory_get_layer (memory, 0, &k, &v, &cache);
+  fill_params (&heap, &params, layers);
+  layers[2].n_embd_k = layers[2].head_dim_k = 8;
+  layers[2].n_embd_v = 0;
+  memory = kvasir_memory_new (&params, NULL);
+  kvasir_memory_get_layer (memory, 2, &k, &v, &cache);
   g_assert_nonnull (k);
   g_assert_null (v);
   g_assert_cmpuint (sum_rows (memory, rows), ==, 256 * 32);
