@@ -1,0 +1,95 @@
+/* granitehybrid: layers with key and value heads attend, the others have a Mamba 2 mixer.
+ * formats.md 5.3.
+ *   x = embedding_scale * embedding
+ *   x += residual_scale * mixer (rms x);  x += residual_scale * SwiGLU (rms x), or experts and
+ *   shared ones beside them;  logits / logit_scale
+ * Rope turns neighbouring pairs, unless rope.scaling.finetuned is false. */
+#include "engine/model/hybrid.h"
+#include "engine/model/mamba.h"
+
+static gboolean
+read_scales (KvasirHparams *hp, KvasirKeys *keys, GError **error)
+{
+  float logits = 1;
+
+  hp->embedding_scale = hp->residual_scale = 1;
+  if (!kvasir_keys_get_float (keys, "embedding_scale", &hp->embedding_scale, error) ||
+      !kvasir_keys_get_float (keys, "residual_scale", &hp->residual_scale, error) ||
+      !kvasir_keys_get_float (keys, "logit_scale", &logits, error))
+    return FALSE;
+  if (logits == 0)
+    return kvasir_keys_fail (keys, error, "a divisor of the logits expected, 0 found");
+  hp->logit_scale = 1 / logits;
+  return TRUE;
+}
+
+static gboolean
+setup (KvasirModel *model, GError **error)
+{
+  KvasirHparams *hp = &model->hparams;
+  KvasirKeys keys = { model->gguf, model->info.arch, "" };
+  gboolean is_turned = TRUE;
+
+  if (!kvasir_setup_hybrid (model, error) || !kvasir_mamba_setup (model, TRUE, error) ||
+      !read_scales (hp, &keys, error) ||
+      !kvasir_keys_get_bool (&keys, "rope.scaling.finetuned", &is_turned, error))
+    return FALSE;
+  if (!is_turned)
+    kvasir_hparams_drop_rope (hp);
+  for (guint il = 0; il < hp->n_layers; il++)
+    if (!hp->layers[il].has_attention)
+      kvasir_mamba_keep_state (model, il);
+  return TRUE;
+}
+
+static gboolean
+load_mixer (KvasirModel *model, gint il, GError **error)
+{
+  KvasirLayer *layers = model->layers;
+
+  if (model->hparams.layers[il].has_attention)
+    return kvasir_load_attention (model, il, &layers[il].attention, error);
+  return kvasir_load_mamba2 (model, il, error);
+}
+
+static KvasirTensor *
+build_mixer (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTensor *x)
+{
+  const KvasirLayer *layers = model->layers;
+
+  if (model->hparams.layers[il].has_attention)
+    return kvasir_build_self_attention (model, build, il, &layers[il].attention, x);
+  return kvasir_build_mamba2 (model, build, il, x);
+}
+
+static const KvasirHybrid hybrid = { .load_mixer = load_mixer,
+                                     .build_mixer = build_mixer,
+                                     .ffn_norm = "ffn_norm.weight",
+                                     .moe = { .gating = KVASIR_GATING_SOFTMAX, .normalised = TRUE },
+                                     .may_have_shared = TRUE };
+
+static gboolean
+load (KvasirModel *model, GError **error)
+{
+  return kvasir_load_hybrid (model, &hybrid, error);
+}
+
+static void
+build_graph (const KvasirModel *model, KvasirModelBuild *build)
+{
+  const KvasirHparams *hp = &model->hparams;
+  KvasirGraph *g = build->graph;
+  KvasirTensor *x = kvasir_build_embedding (model, build);
+
+  x = kvasir_graph_scale (g, "embd_scaled", x, hp->embedding_scale, 0);
+  kvasir_build_hybrid (model, build, &hybrid, x, hp->residual_scale);
+  build->logits = kvasir_graph_scale (g, "logits_scaled", build->logits, hp->logit_scale, 0);
+}
+
+const KvasirArch kvasir_arch_granitehybrid = {
+  .name = "granitehybrid",
+  .may_lack_attention = TRUE,
+  .setup = setup,
+  .load = load,
+  .build = build_graph,
+};
