@@ -27,6 +27,22 @@ is_text_op (KvasirOpKind kind)
          kind == KVASIR_OP_KIND_TEMPLATE;
 }
 
+/* What a decode gave: logits, or what an encoder gives in their place. */
+static void
+add_rows (KvasirPlayer *player, const KvasirScenarioOp *op, json_t *out)
+{
+  const guint n_seq_max = kvasir_context_get_params (player->context)->n_seq_max;
+
+  if (player->is_encoder)
+    json_object_set_new (
+        out, "embd", kvasir_scenario_make_embeddings (player->context, op->tokens->len, n_seq_max));
+  else
+    json_object_set_new (
+        out, "logits",
+        kvasir_scenario_make_logits (player->context, op->tokens->len,
+                                     kvasir_model_get_info (player->model)->n_vocab));
+}
+
 /* Adds what the operation left behind, as far as it is to be made. */
 static void
 add_traces (KvasirPlayer *player, const KvasirScenarioOp *op, json_t *out)
@@ -40,10 +56,7 @@ add_traces (KvasirPlayer *player, const KvasirScenarioOp *op, json_t *out)
         kvasir_scenario_make_state (player->memory,
                                     kvasir_context_get_params (player->context)->n_seq_max));
   if (player->memory != NULL && is_decode && is_ok && op->make.logits)
-    json_object_set_new (
-        out, "logits",
-        kvasir_scenario_make_logits (player->context, op->tokens->len,
-                                     kvasir_model_get_info (player->model)->n_vocab));
+    add_rows (player, op, out);
   if (json_array_size (player->report.ubatches) > 0 || json_array_size (player->report.mask) > 0)
     {
       set_if (out, "ubatches", json_incref (player->report.ubatches));
@@ -57,7 +70,10 @@ drop_unemitted (const KvasirScenarioOp *op, json_t *out)
   if (!op->emit.state)
     json_object_del (out, "state");
   if (!op->emit.logits)
-    json_object_del (out, "logits");
+    {
+      json_object_del (out, "logits");
+      json_object_del (out, "embd");
+    }
   if (!op->emit.ubatches)
     json_object_del (out, "ubatches");
   if (!op->emit.mask)
@@ -113,6 +129,7 @@ open_model (KvasirPlayer *player, KvasirDevice *device, char **dirs, GError **er
   if (player->context == NULL)
     return FALSE;
   player->memory = kvasir_context_get_memory (player->context);
+  player->is_encoder = kvasir_memory_get_class (player->memory) == KVASIR_MEMORY_NONE;
   kvasir_context_set_ubatch_callback (player->context, report_ubatch, player);
   player->best = g_new (gint32, scenario->params.n_seq_max);
   for (guint i = 0; i < scenario->params.n_seq_max; i++)

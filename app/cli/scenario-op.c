@@ -12,6 +12,7 @@ typedef enum
   MEMBER_SEQ_OR_ALL, /* a sequence id or -1 */
   MEMBER_BOOL,
   MEMBER_TEXT,
+  MEMBER_NAME, /* a text without NUL */
   MEMBER_TOKENS,
   MEMBER_SEQS,   /* of decode: an id, a list of ids, or a list of lists */
   MEMBER_POS,    /* one number per token */
@@ -62,11 +63,11 @@ static const OpFormat formats[] = {
   [KVASIR_OP_KIND_CLEAR] = { "clear", { { "data", MEMBER_BOOL, AT (data), FALSE } } },
   [KVASIR_OP_KIND_UPDATE] = { "update", { { NULL } } },
   [KVASIR_OP_KIND_SAVE] = { "save",
-                            { { "to", MEMBER_TEXT, AT (text), TRUE },
+                            { { "to", MEMBER_NAME, AT (text), TRUE },
                               { "seq", MEMBER_SEQ_OR_ALL, AT (seq), FALSE },
                               { "partial", MEMBER_BOOL, AT (partial), FALSE } } },
   [KVASIR_OP_KIND_LOAD] = { "load",
-                            { { "from", MEMBER_TEXT, AT (text), TRUE },
+                            { { "from", MEMBER_NAME, AT (text), TRUE },
                               { "seq", MEMBER_SEQ_OR_ALL, AT (seq), FALSE },
                               { "partial", MEMBER_BOOL, AT (partial), FALSE } } },
   [KVASIR_OP_KIND_GENERATE] = { "generate",
@@ -96,30 +97,6 @@ kvasir_scenario_get_op_name (KvasirOpKind kind)
   return formats[kind].name;
 }
 
-static const char *
-describe (const json_t *value)
-{
-  switch (json_typeof (value))
-    {
-    case JSON_OBJECT:
-      return "an object";
-    case JSON_ARRAY:
-      return "a list";
-    case JSON_STRING:
-      return "a text";
-    case JSON_INTEGER:
-      return "a whole number";
-    case JSON_REAL:
-      return "a number with a fraction";
-    case JSON_TRUE:
-      return "true";
-    case JSON_FALSE:
-      return "false";
-    default:
-      return "null";
-    }
-}
-
 /* The scenario, line and member that is being read, for messages. */
 typedef struct
 {
@@ -133,7 +110,7 @@ static gboolean
 wrong (const Reader *reader, const char *expected, const json_t *found)
 {
   return kvasir_scenario_fail (reader->scenario, reader->op->line, reader->member, reader->error,
-                               "%s expected, %s found", expected, describe (found));
+                               "%s expected, %s found", expected, kvasir_scenario_describe (found));
 }
 
 static gboolean
@@ -307,6 +284,22 @@ read_number (const Reader *reader, const Member *member, const json_t *value)
     }
 }
 
+/* The whole of a name tells it from others, so that it must not hold what ends texts in C. */
+static gboolean
+read_text (const Reader *reader, const json_t *value, gboolean is_name)
+{
+  KvasirScenarioOp *op = reader->op;
+
+  if (!json_is_string (value))
+    return wrong (reader, "a text", value);
+  op->text = json_string_value (value);
+  op->text_len = json_string_length (value);
+  if (!is_name || strlen (op->text) == op->text_len)
+    return TRUE;
+  return kvasir_scenario_fail (reader->scenario, op->line, reader->member, reader->error,
+                               "a name without NUL expected, one after \"%s\" found", op->text);
+}
+
 static gboolean
 read_member (const Reader *reader, const Member *member, const json_t *value)
 {
@@ -320,11 +313,8 @@ read_member (const Reader *reader, const Member *member, const json_t *value)
       G_STRUCT_MEMBER (gboolean, op, member->offset) = json_is_true (value);
       return TRUE;
     case MEMBER_TEXT:
-      if (!json_is_string (value))
-        return wrong (reader, "a text", value);
-      op->text = json_string_value (value);
-      op->text_len = json_string_length (value);
-      return TRUE;
+    case MEMBER_NAME:
+      return read_text (reader, value, member->type == MEMBER_NAME);
     case MEMBER_TOKENS:
       return read_ints (reader, value, op->tokens);
     case MEMBER_SEQS:
@@ -380,7 +370,8 @@ read_common (Reader *reader)
     return wrong (reader, "an object", op->expect);
   op->make = op->emit;
   op->make.state |= json_object_get (op->expect, "state") != NULL;
-  op->make.logits |= json_object_get (op->expect, "logits") != NULL;
+  op->make.logits |= json_object_get (op->expect, "logits") != NULL ||
+                     json_object_get (op->expect, "embd") != NULL;
   op->make.ubatches |= json_object_get (op->expect, "ubatches") != NULL;
   op->make.mask |= json_object_get (op->expect, "mask") != NULL;
   return TRUE;

@@ -312,7 +312,7 @@ kvasir_player_execute (
     default:
       break;
     }
-  if (self->memory == NULL)
+  if (self->memory == NULL || (self->is_encoder && op->kind != KVASIR_OP_KIND_DECODE))
     {
       *ret = json_string ("unsupported");
       return TRUE;

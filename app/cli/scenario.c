@@ -1,7 +1,9 @@
 /* The file and its header. */
 #include "app/cli/scenario.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void
 free_op (gpointer data)
@@ -45,6 +47,32 @@ kvasir_scenario_fail (const KvasirScenario *self,
   return FALSE;
 }
 
+const char *
+kvasir_scenario_describe (const json_t *value)
+{
+  if (value == NULL)
+    return "nothing";
+  switch (json_typeof (value))
+    {
+    case JSON_OBJECT:
+      return "an object";
+    case JSON_ARRAY:
+      return "a list";
+    case JSON_STRING:
+      return "a text";
+    case JSON_INTEGER:
+      return "a whole number";
+    case JSON_REAL:
+      return "a number with a fraction";
+    case JSON_TRUE:
+      return "true";
+    case JSON_FALSE:
+      return "false";
+    default:
+      return "null";
+    }
+}
+
 /* A member of the header's objects. Exactly one of the targets is set. */
 typedef struct
 {
@@ -56,6 +84,37 @@ typedef struct
   KvasirType *type;
 } HeaderMember;
 
+/* What stands where a member expects something else. Returns: (transfer full) */
+static char *
+describe_value (const json_t *value)
+{
+  if (json_is_integer (value))
+    return g_strdup_printf ("%" JSON_INTEGER_FORMAT, json_integer_value (value));
+  if (json_is_string (value))
+    return g_strdup_printf ("\"%s\"", json_string_value (value));
+  return g_strdup (kvasir_scenario_describe (value));
+}
+
+static gboolean
+wrong_header (const KvasirScenario *self,
+              guint line,
+              const char *member,
+              const char *expected,
+              const json_t *found,
+              GError **error)
+{
+  g_autofree char *text = describe_value (found);
+  return kvasir_scenario_fail (self, line, member, error, "%s expected, %s found", expected, text);
+}
+
+static gboolean
+read_type (const json_t *value, KvasirType *type)
+{
+  int found = json_is_string (value) ? kvasir_cli_find_cache_type (json_string_value (value)) : -1;
+  *type = (KvasirType) found;
+  return found >= 0;
+}
+
 static gboolean
 read_header_member (const KvasirScenario *self,
                     guint line,
@@ -63,25 +122,22 @@ read_header_member (const KvasirScenario *self,
                     const json_t *value,
                     GError **error)
 {
+  g_autofree char *range = NULL;
+
   if (member->flag != NULL)
     {
       *member->flag = json_is_true (value);
       return json_is_boolean (value) ||
-             kvasir_scenario_fail (self, line, member->name, error, "true or false expected");
+             wrong_header (self, line, member->name, "true or false", value, error);
     }
   if (member->type != NULL)
-    {
-      int type =
-          json_is_string (value) ? kvasir_cli_find_cache_type (json_string_value (value)) : -1;
-      *member->type = (KvasirType) type;
-      return type >= 0 || kvasir_scenario_fail (self, line, member->name, error,
-                                                "f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or "
-                                                "q5_1 expected");
-    }
+    return read_type (value, member->type) ||
+           wrong_header (self, line, member->name,
+                         "f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1", value, error);
+  range = g_strdup_printf ("a whole number from %u to %u", member->min, member->max);
   if (!json_is_integer (value) || json_integer_value (value) < member->min ||
       json_integer_value (value) > member->max)
-    return kvasir_scenario_fail (self, line, member->name, error,
-                                 "a whole number from %u to %u expected", member->min, member->max);
+    return wrong_header (self, line, member->name, range, value, error);
   *member->number = (guint) json_integer_value (value);
   return TRUE;
 }
@@ -125,7 +181,7 @@ kvasir_scenario_parse_emit (
   };
 
   if (json != NULL && !json_is_object (json))
-    return kvasir_scenario_fail (self, line, "emit", error, "an object expected");
+    return wrong_header (self, line, "emit", "an object", json, error);
   return read_header_object (self, line, json, members, G_N_ELEMENTS (members), error);
 }
 
@@ -156,7 +212,7 @@ read_context (KvasirScenario *self, guint line, const json_t *json, GError **err
   /* Traces are made by the reference, whose shifts lengthen the keys of yarn models. */
   p->shift_scales = TRUE;
   if (json != NULL && !json_is_object (json))
-    return kvasir_scenario_fail (self, line, "context", error, "an object expected");
+    return wrong_header (self, line, "context", "an object", json, error);
   return read_header_object (self, line, json, members, G_N_ELEMENTS (members), error);
 }
 
@@ -183,16 +239,16 @@ static gboolean
 read_header (KvasirScenario *self, guint line, GError **error)
 {
   const json_t *version = json_object_get (self->header, "kvasir-scenario");
+  const json_t *model = json_object_get (self->header, "model");
   const json_t *vocab_only = json_object_get (self->header, "vocab_only");
 
   if (!json_is_integer (version) || json_integer_value (version) != 1)
-    return kvasir_scenario_fail (self, line, "kvasir-scenario", error,
-                                 "a header with version 1 expected");
-  self->model = json_string_value (json_object_get (self->header, "model"));
-  if (self->model == NULL)
-    return kvasir_scenario_fail (self, line, "model", error, "the name of a file expected");
+    return wrong_header (self, line, "kvasir-scenario", "a header with version 1", version, error);
+  self->model = json_string_value (model);
+  if (self->model == NULL || strlen (self->model) != json_string_length (model))
+    return wrong_header (self, line, "model", "the name of a file", model, error);
   if (vocab_only != NULL && !json_is_boolean (vocab_only))
-    return kvasir_scenario_fail (self, line, "vocab_only", error, "true or false expected");
+    return wrong_header (self, line, "vocab_only", "true or false", vocab_only, error);
   self->vocab_only = json_is_true (vocab_only);
   self->emit = (KvasirEmit){ .state = TRUE, .logits = TRUE };
   return check_header_names (self, line, error) &&
@@ -210,10 +266,11 @@ read_line (KvasirScenario *self, guint line, const char *text, gsize len, GError
 
   if (!json_is_object (json))
     {
-      gboolean is_json = json != NULL;
+      const char *found = json != NULL ? kvasir_scenario_describe (json) : NULL;
       json_decref (json);
-      if (is_json)
-        return kvasir_scenario_fail (self, line, NULL, error, "a JSON object expected");
+      if (found != NULL)
+        return kvasir_scenario_fail (self, line, NULL, error, "a JSON object expected, %s found",
+                                     found);
       return kvasir_scenario_fail (self, line, NULL, error, "column %d: %s", json_error.column,
                                    json_error.text);
     }
@@ -229,21 +286,37 @@ read_line (KvasirScenario *self, guint line, const char *text, gsize len, GError
   return kvasir_scenario_parse_op (self, op, error);
 }
 
+/* Pipes and devices may never end. */
+static gboolean
+load_file (const char *path, char **bytes, gsize *n_bytes, GError **error)
+{
+  g_autoptr (GError) file_error = NULL;
+  GStatBuf info;
+
+  if (g_stat (path, &info) == 0 && !S_ISREG (info.st_mode))
+    {
+      g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
+                   "%s: a regular file expected, %s found", path,
+                   S_ISDIR (info.st_mode) ? "a folder" : "a device, pipe or socket");
+      return FALSE;
+    }
+  if (g_file_get_contents (path, bytes, n_bytes, &file_error))
+    return TRUE;
+  g_set_error_literal (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE, file_error->message);
+  return FALSE;
+}
+
 KvasirScenario *
 kvasir_scenario_read (const char *path, GError **error)
 {
   g_autoptr (KvasirScenario) self = g_new0 (KvasirScenario, 1);
-  g_autoptr (GError) file_error = NULL;
   g_autofree char *bytes = NULL;
   gsize n_bytes, at = 0;
 
   self->path = g_strdup (path);
   self->ops = g_ptr_array_new_with_free_func (free_op);
-  if (!g_file_get_contents (path, &bytes, &n_bytes, &file_error))
-    {
-      g_set_error_literal (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE, file_error->message);
-      return NULL;
-    }
+  if (!load_file (path, &bytes, &n_bytes, error))
+    return NULL;
   for (guint line = 1; at < n_bytes; line++)
     {
       const char *text = bytes + at;

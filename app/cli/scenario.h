@@ -32,7 +32,7 @@ typedef enum
 typedef struct
 {
   gboolean state;
-  gboolean logits;
+  gboolean logits; /* of encoders: embeddings */
   gboolean ubatches;
   gboolean mask;
 } KvasirEmit;
@@ -77,6 +77,8 @@ void kvasir_scenario_free (KvasirScenario *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirScenario, kvasir_scenario_free)
 
 const char *kvasir_scenario_get_op_name (KvasirOpKind kind);
+/* "a list", "a text", ...: what @value (nullable) is, for messages. */
+const char *kvasir_scenario_describe (const json_t *value);
 /* Always FALSE. @member: (nullable) */
 gboolean kvasir_scenario_fail (const KvasirScenario *self,
                                guint line,
@@ -106,8 +108,9 @@ typedef struct
   KvasirModel *model;
   KvasirContext *context; /* NULL with vocab_only */
   KvasirMemory *memory;
-  GHashTable *saved; /* (owned) name -> GByteArray, what save wrote */
-  gint32 *best;      /* [n_seq_max], best id of the last requested row, -1: none */
+  gboolean is_encoder; /* only decode and what needs no context work */
+  GHashTable *saved;   /* (owned) name -> GByteArray, what save wrote */
+  gint32 *best;        /* [n_seq_max], best id of the last requested row, -1: none */
   KvasirReport report;
 } KvasirPlayer;
 
@@ -118,6 +121,7 @@ gboolean kvasir_player_execute (
 /* ---- printing. (transfer full) */
 json_t *kvasir_scenario_make_state (const KvasirMemory *memory, guint n_seq_max);
 json_t *kvasir_scenario_make_logits (KvasirContext *context, guint n_tokens, guint n_vocab);
+json_t *kvasir_scenario_make_embeddings (KvasirContext *context, guint n_tokens, guint n_seq_max);
 json_t *kvasir_scenario_make_ubatch (const KvasirMemory *memory, const KvasirUbatch *ubatch);
 json_t *kvasir_scenario_make_mask (const KvasirMemory *memory, const KvasirUbatch *ubatch);
 

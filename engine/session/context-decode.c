@@ -1,4 +1,5 @@
-/* The decode loop: updates, prepare, then apply, fill and compute part by part. */
+/* The decode loop: updates, prepare, then apply, fill and compute part by part. On "no room" the
+ * memory itself has tried a second, looser search, so that nothing is left to try here. */
 #include <string.h>
 
 #include "engine/error.h"
@@ -33,117 +34,88 @@ fail (KvasirContext *self, KvasirStatus status, const char *what, GError **error
   return status == KVASIR_STATUS_NO_MEMORY ? KVASIR_DECODE_NO_MEMORY : KVASIR_DECODE_FAILED;
 }
 
-/* ---- pending shifts */
-
-/* Returns: whether any key has to be turned; positions may have come back to where they were. */
-static gboolean
-fill_shifts (KvasirContext *self)
-{
-  gboolean any = FALSE;
-
-  for (guint c = 0; c < kvasir_memory_get_n_caches (self->memory); c++)
-    {
-      gint32 *shifts = self->shifts[c]->data;
-      guint size = kvasir_memory_get_size (self->memory, c);
-      kvasir_memory_fill_shifts (self->memory, c, shifts);
-      for (guint i = 0; i < size; i++)
-        any |= shifts[i] != 0;
-    }
-  return any;
-}
-
-/* Not stopped half-way: keys of some layers would be turned and those of others not. */
-static KvasirStatus
-apply_updates (KvasirContext *self)
-{
-  KvasirStatus status = KVASIR_STATUS_OK;
-  gint64 start = g_get_monotonic_time ();
-
-  if (!kvasir_memory_has_update (self->memory))
-    return KVASIR_STATUS_OK;
-  if (fill_shifts (self))
-    {
-      const KvasirStep step = { .n_tokens = 1,
-                                .n_outputs = 1,
-                                .n_kv = { (gint32) kvasir_memory_get_size (self->memory, 0) } };
-      status = kvasir_graph_plan_compute_body (self->shift_plan, &step);
-    }
-  if (status != KVASIR_STATUS_OK)
-    return status;
-  kvasir_memory_update_done (self->memory, g_get_monotonic_time () - start);
-  return KVASIR_STATUS_OK;
-}
-
-gboolean
-kvasir_context_update (KvasirContext *self)
-{
-  gboolean pending;
-
-  g_return_val_if_fail (self != NULL && !self->params.no_alloc, FALSE);
-  pending = kvasir_memory_has_update (self->memory);
-  (void) apply_updates (self);
-  return pending;
-}
-
 /* ---- one part */
+
+/* The cells' positions, then the tokens'. */
+static void
+fill_distances (KvasirContext *self, const KvasirUbatch *ubatch, guint cache)
+{
+  KvasirTensor *distances = self->step.caches[cache].distances;
+  gint32 *values;
+
+  if (distances == NULL)
+    return;
+  values = distances->data;
+  kvasir_memory_fill_cell_pos (self->memory, cache, values);
+  memcpy (values + distances->ne[0] - self->params.n_ubatch, ubatch->pos,
+          ubatch->n_tokens * sizeof (gint32));
+}
 
 static void
 fill_inputs (KvasirContext *self, const KvasirUbatch *ubatch)
 {
   KvasirModelBuild *in = &self->step;
+  const guint n_planes = self->model->hparams.n_pos_per_token;
 
   memcpy (in->tokens->data, ubatch->tokens, ubatch->n_tokens * sizeof (gint32));
-  memcpy (in->positions->data, ubatch->pos, ubatch->n_tokens * sizeof (gint32));
-  for (guint c = 0; c < kvasir_memory_get_n_caches (self->memory); c++)
+  memcpy (in->positions->data, ubatch->pos, (gsize) n_planes * ubatch->n_tokens * sizeof (gint32));
+  for (guint c = 0; c < self->n_attention; c++)
     {
       kvasir_memory_fill_slots (self->memory, c, in->caches[c].slots->data);
       kvasir_memory_fill_mask (self->memory, c, in->caches[c].mask->data,
                                kvasir_memory_get_size (self->memory, c) / 64);
+      fill_distances (self, ubatch, c);
     }
+  if (in->state_rows != NULL)
+    kvasir_memory_fill_state_rows (self->memory, in->state_rows->data);
 }
 
-/* The head over the next group of output rows, starting the search at token @*token; their logits
+static KvasirStep
+make_step (const KvasirContext *self, const KvasirUbatch *ubatch)
+{
+  guint first_stream = 0, n_streams = 1;
+  KvasirStep step = { .n_tokens = (gint32) ubatch->n_tokens,
+                      .n_outputs = 1,
+                      .n_seqs = (gint32) ubatch->n_seqs,
+                      .abort_flag = self->abort_flag };
+
+  kvasir_memory_get_streams (self->memory, &first_stream, &n_streams);
+  step.first_stream = (gint32) first_stream;
+  step.n_streams = (gint32) n_streams;
+  for (guint c = 0; c < self->n_attention; c++)
+    step.n_kv[c] = (gint32) kvasir_memory_get_n_kv (self->memory, c);
+  return step;
+}
+
+/* The head over the next group of output rows, starting the search at token @*token; their results
  * follow those that are stored. */
 static KvasirStatus
 compute_outputs (KvasirContext *self, const KvasirUbatch *ubatch, guint *token, KvasirStep *step)
 {
-  gint32 *ids = self->step.out_ids->data;
-  const gsize row_bytes = self->model->hparams.n_vocab * sizeof (float);
+  const guint n = kvasir_context_choose_rows (self, ubatch, token, self->step.out_ids->data);
   KvasirStatus status;
-  guint i, n = 0;
 
-  for (i = *token; i < ubatch->n_tokens && n < KVASIR_HEAD_ROWS; i++)
-    if (ubatch->outputs[i])
-      {
-        self->row_of_token[ubatch->index[i]] = (gint32) (self->n_outputs + n);
-        ids[n++] = (gint32) i;
-      }
-  *token = i;
   if (n == 0)
     return KVASIR_STATUS_OK;
   step->n_outputs = (gint32) n;
   status = kvasir_graph_plan_compute_head (self->step_plan, step);
-  if (status != KVASIR_STATUS_OK)
-    return status;
-  kvasir_graph_plan_read (self->step_plan, self->step.logits,
-                          (char *) self->output->base + self->n_outputs * row_bytes, n * row_bytes);
-  self->n_outputs += n;
-  return KVASIR_STATUS_OK;
+  if (status == KVASIR_STATUS_OK)
+    kvasir_context_take_rows (self, n);
+  return status;
 }
 
 static KvasirStatus
 compute_ubatch (KvasirContext *self, const KvasirUbatch *ubatch)
 {
-  KvasirStep step = { .n_tokens = (gint32) ubatch->n_tokens,
-                      .n_outputs = 1,
-                      .n_kv = { (gint32) kvasir_memory_get_n_kv (self->memory, 0) },
-                      .abort_flag = self->abort_flag };
+  KvasirStep step = make_step (self, ubatch);
   KvasirStatus status;
 
   fill_inputs (self, ubatch);
   status = kvasir_graph_plan_compute_body (self->step_plan, &step);
   for (guint token = 0; status == KVASIR_STATUS_OK && token < ubatch->n_tokens;)
     status = compute_outputs (self, ubatch, &token, &step);
+  if (status == KVASIR_STATUS_OK)
+    kvasir_context_pool_rows (self, ubatch);
   return status;
 }
 
@@ -152,14 +124,12 @@ static KvasirDecode
 run_ubatch (KvasirContext *self, const KvasirUbatch *ubatch, GError **error)
 {
   KvasirStatus status;
-  guint n_outputs = self->n_outputs;
+  const guint n_outputs = self->n_outputs;
 
   status = compute_ubatch (self, ubatch);
   if (status == KVASIR_STATUS_OK && kvasir_model_is_intact (self->model))
     return KVASIR_DECODE_OK;
-  self->n_outputs = n_outputs;
-  for (guint i = 0; i < ubatch->n_tokens; i++)
-    self->row_of_token[ubatch->index[i]] = -1;
+  kvasir_context_drop_rows (self, ubatch, n_outputs);
   /* Last, since it takes the ubatch away. */
   kvasir_memory_rollback (self->memory);
   if (status != KVASIR_STATUS_OK)
@@ -196,39 +166,43 @@ run_ubatches (KvasirContext *self, GError **error)
   return code;
 }
 
+/* @seq: the first one of the batch: of several streams its own counts. */
 static KvasirDecode
-set_no_room (KvasirContext *self, KvasirPrepare prepared, GError **error)
+set_no_room (KvasirContext *self, KvasirPrepare prepared, gint seq, GError **error)
 {
-  KvasirRoom room = kvasir_memory_get_room (self->memory, 0, self->n_batch_tokens);
+  const guint n = self->n_batch_tokens;
+  KvasirRoom room;
 
   if (prepared == KVASIR_PREPARE_UNSUPPORTED)
-    g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_ROOM,
-                 "this memory cannot split a batch of %u tokens of these sequences",
-                 self->n_batch_tokens);
-  else
-    g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_ROOM,
-                 "%u tokens need as many cells, %u of %u are free", self->n_batch_tokens,
-                 room.n_free, self->params.n_ctx);
+    {
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_ROOM,
+                   "this memory cannot split a batch of %u tokens of these sequences", n);
+      return KVASIR_DECODE_NO_ROOM;
+    }
+  room = kvasir_memory_get_room (self->memory, seq, n);
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_ROOM,
+               "%u tokens need as many cells, %u of %u are free", n, room.n_free, self->n_ctx_seq);
   return KVASIR_DECODE_NO_ROOM;
 }
 
 static KvasirDecode
-decode_plan (KvasirContext *self, guint n_outputs, GError **error)
+decode_plan (KvasirContext *self, guint n_outputs, gint seq, GError **error)
 {
   KvasirPrepare prepared;
   KvasirStatus status;
 
   self->n_batch_tokens = kvasir_batch_plan_get_n_tokens (self->batch_plan);
+  if (self->n_pool_rows > 0)
+    n_outputs = self->n_batch_tokens;
   if (n_outputs > self->n_output_rows && !kvasir_context_reserve_output (self, n_outputs, error))
     return KVASIR_DECODE_NO_MEMORY;
-  status = apply_updates (self);
+  kvasir_context_begin_rows (self);
+  status = kvasir_context_apply_updates (self);
   if (status != KVASIR_STATUS_OK)
     return fail (self, status, "turning the keys of moved cells", error);
   prepared = kvasir_memory_init_batch (self->memory, self->batch_plan);
   if (prepared != KVASIR_PREPARE_OK)
-    return set_no_room (self, prepared, error);
-  for (guint i = 0; i < self->n_batch_tokens; i++)
-    self->row_of_token[i] = -1;
+    return set_no_room (self, prepared, seq, error);
   return run_ubatches (self, error);
 }
 
@@ -243,7 +217,8 @@ kvasir_context_decode (KvasirContext *self, const KvasirBatch *batch, GError **e
   g_return_val_if_fail (self != NULL && batch != NULL, KVASIR_DECODE_BAD_BATCH);
   g_return_val_if_fail (!self->params.no_alloc, KVASIR_DECODE_BAD_BATCH);
   self->step_number++;
-  self->n_outputs = self->n_batch_tokens = 0;
+  self->n_batch_tokens = 0;
+  kvasir_context_begin_rows (self);
   kvasir_memory_set_step (self->memory, self->step_number);
   is_right = kvasir_batch_plan_init (self->batch_plan, batch, self->memory, error);
   event.step = self->step_number;
@@ -251,7 +226,7 @@ kvasir_context_decode (KvasirContext *self, const KvasirBatch *batch, GError **e
   event.a = is_right ? kvasir_batch_plan_get_n_outputs (self->batch_plan) : 0;
   emit (self, &event);
   if (is_right)
-    code = decode_plan (self, (guint) event.a, error);
+    code = decode_plan (self, (guint) event.a, batch->seqs != NULL ? batch->seqs[0][0] : 0, error);
   event.type = KVASIR_EVENT_STEP_END;
   event.a = code;
   event.b = g_get_monotonic_time () - start;

@@ -1,26 +1,50 @@
-#include "engine/error.h"
 #include "engine/session/context-private.h"
 
+static gint64
+count_cells (const KvasirMemory *memory, guint cache)
+{
+  KvasirCacheInfo info;
+
+  kvasir_memory_get_cache_info (memory, cache, &info);
+  return (gint64) info.size * info.n_streams;
+}
+
 static void
-add_inputs (KvasirContext *self, KvasirModelBuild *build)
+add_cache_inputs (const KvasirContext *self, KvasirModelBuild *build, guint cache)
+{
+  const gint64 n_tokens = self->params.n_ubatch;
+  const gint64 n_words = kvasir_memory_get_size (build->memory, cache) / 64;
+  KvasirCacheInputs *in = &build->caches[cache];
+  KvasirGraph *g = build->graph;
+
+  in->slots = kvasir_graph_input (g, "slots", KVASIR_TYPE_I64, n_tokens, 0, KVASIR_DYN_TOKENS);
+  in->mask = kvasir_graph_input (g, "mask", KVASIR_TYPE_I64, n_words, n_tokens, KVASIR_DYN_TOKENS);
+  if (self->model->hparams.max_bias != 0)
+    in->distances =
+        kvasir_graph_input (g, "distances", KVASIR_TYPE_I32,
+                            count_cells (build->memory, cache) + n_tokens, 0, KVASIR_DYN_NONE);
+}
+
+static void
+add_inputs (const KvasirContext *self, KvasirModelBuild *build)
 {
   const gint64 n_tokens = self->params.n_ubatch;
   const gint64 n_outputs = MIN (self->params.n_ubatch, KVASIR_HEAD_ROWS);
+  const gint64 n_planes = self->model->hparams.n_pos_per_token;
   KvasirGraph *g = build->graph;
 
   build->tokens = kvasir_graph_input (g, "tokens", KVASIR_TYPE_I32, n_tokens, 0, KVASIR_DYN_TOKENS);
-  build->positions =
-      kvasir_graph_input (g, "positions", KVASIR_TYPE_I32, n_tokens, 0, KVASIR_DYN_TOKENS);
+  /* Several planes follow each other without a gap, whatever the step's tokens. */
+  build->positions = kvasir_graph_input (g, "positions", KVASIR_TYPE_I32, n_planes * n_tokens, 0,
+                                         n_planes > 1 ? KVASIR_DYN_NONE : KVASIR_DYN_TOKENS);
   build->out_ids =
       kvasir_graph_input (g, "out_ids", KVASIR_TYPE_I32, n_outputs, 0, KVASIR_DYN_OUTPUTS);
-  for (guint c = 0; c < kvasir_memory_get_n_caches (build->memory); c++)
-    {
-      const gint64 n_words = kvasir_memory_get_size (build->memory, c) / 64;
-      build->caches[c].slots =
-          kvasir_graph_input (g, "slots", KVASIR_TYPE_I64, n_tokens, 0, KVASIR_DYN_TOKENS);
-      build->caches[c].mask =
-          kvasir_graph_input (g, "mask", KVASIR_TYPE_I64, n_words, n_tokens, KVASIR_DYN_TOKENS);
-    }
+  for (guint c = 0; c < self->n_attention; c++)
+    add_cache_inputs (self, build, c);
+  if (self->n_attention < kvasir_memory_get_n_caches (build->memory))
+    build->state_rows = kvasir_graph_input (g, "state_rows", KVASIR_TYPE_I32,
+                                            2 + kvasir_memory_get_n_keep (build->memory),
+                                            self->params.n_seq_max, KVASIR_DYN_NONE);
 }
 
 static gboolean
@@ -37,33 +61,57 @@ reserve_step (KvasirContext *self, GError **error)
   return self->step_plan != NULL;
 }
 
-/* Turns the keys of every layer by the pending shift of their cells. */
+/* Whether the layer has keys of its own in the memory that its rope has turned. */
+static gboolean
+is_turned (const KvasirContext *self, guint il, KvasirTensor **k, guint *cache)
+{
+  const KvasirLayerHparams *layer = &self->model->hparams.layers[il];
+  KvasirTensor *v;
+
+  *k = NULL;
+  if (layer->share < 0 && layer->has_attention && layer->rope.n_rot > 0)
+    kvasir_memory_get_layer (self->memory, il, k, &v, cache);
+  return *k != NULL;
+}
+
+/* Adds the turning of the layer's keys by the pending shifts of their cells. */
+static void
+add_shift (KvasirContext *self, KvasirGraph *g, guint il, KvasirTensor *k, guint cache)
+{
+  const KvasirLayerHparams *layer = &self->model->hparams.layers[il];
+  KvasirTensor *factors = kvasir_model_get_rope_factors (self->model, self->step.long_context);
+  KvasirRopeParams rope = layer->rope;
+
+  rope.head_dim = (gint32) layer->head_dim_k;
+  rope.shift_scales = self->params.shift_scales;
+  rope.hadamard = self->step.rotate ? kvasir_model_get_rotation (k->type, layer->head_dim_k) : 0;
+  if (self->shifts[cache] == NULL)
+    self->shifts[cache] = kvasir_graph_input (
+        g, "shifts", KVASIR_TYPE_I32, count_cells (self->memory, cache), 0, KVASIR_DYN_NONE);
+  kvasir_graph_set_layer (g, (gint) il);
+  kvasir_graph_rope_shift (g, "k_shift", k, self->shifts[cache],
+                           layer->has_rope_factors ? factors : NULL, &rope);
+}
+
 static gboolean
 reserve_shift (KvasirContext *self, GError **error)
 {
-  KvasirTensor *factors = kvasir_model_get_rope_factors (self->model, self->step.long_context);
-  KvasirGraph *g;
+  KvasirGraph *g = NULL;
+  KvasirTensor *k;
+  guint cache = 0;
 
-  if (kvasir_memory_get_shift_obstacle (self->memory) != NULL)
+  if (kvasir_memory_get_shift_obstacle (self->memory) != NULL ||
+      self->model->hparams.memory_class == KVASIR_MEMORY_NONE)
     return TRUE;
-  g = kvasir_graph_new ();
-  for (guint c = 0; c < kvasir_memory_get_n_caches (self->memory); c++)
-    self->shifts[c] = kvasir_graph_input (
-        g, "shifts", KVASIR_TYPE_I32, kvasir_memory_get_size (self->memory, c), 0, KVASIR_DYN_NONE);
   for (guint il = 0; il < self->model->hparams.n_layers; il++)
-    {
-      const KvasirLayerHparams *layer = &self->model->hparams.layers[il];
-      KvasirRopeParams rope = layer->rope;
-      KvasirTensor *k, *v;
-      guint cache = 0;
-      rope.head_dim = (gint32) layer->head_dim_k;
-      rope.shift_scales = self->params.shift_scales;
-      kvasir_memory_get_layer (self->memory, il, &k, &v, &cache);
-      kvasir_graph_set_layer (g, (gint) il);
-      if (k != NULL)
-        kvasir_graph_rope_shift (g, "k_shift", k, self->shifts[cache],
-                                 layer->has_rope_factors ? factors : NULL, &rope);
-    }
+    if (is_turned (self, il, &k, &cache))
+      {
+        if (g == NULL)
+          g = kvasir_graph_new ();
+        add_shift (self, g, il, k, cache);
+      }
+  if (g == NULL)
+    return TRUE;
   self->shift_plan = kvasir_graph_plan_new (self->model->device, g, self->params.no_alloc, error);
   return self->shift_plan != NULL;
 }
@@ -71,34 +119,6 @@ reserve_shift (KvasirContext *self, GError **error)
 gboolean
 kvasir_context_reserve (KvasirContext *self, GError **error)
 {
-  g_return_val_if_fail (kvasir_memory_get_n_caches (self->memory) <= KVASIR_MAX_CACHES, FALSE);
+  g_return_val_if_fail (self->n_attention <= KVASIR_MAX_CACHES, FALSE);
   return reserve_step (self, error) && reserve_shift (self, error);
-}
-
-gboolean
-kvasir_context_reserve_output (KvasirContext *self, guint n, GError **error)
-{
-  KvasirBufferType *type = self->model->device->host_buffer_type;
-  const gsize row_bytes = self->model->hparams.n_vocab * sizeof (float);
-  KvasirBuffer *buffer;
-  gsize n_bytes;
-
-  if (!g_size_checked_mul (&n_bytes, row_bytes, n))
-    {
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY,
-                   "%u rows of logits do not fit into memory", n);
-      return FALSE;
-    }
-  if (!self->params.no_alloc)
-    {
-      buffer = kvasir_buffer_alloc (type, n_bytes, "logits", error);
-      if (buffer == NULL)
-        return FALSE;
-      kvasir_context_emit_output (self, -1);
-      kvasir_buffer_free (self->output);
-      self->output = buffer;
-    }
-  self->n_output_rows = n;
-  kvasir_context_emit_output (self, 1);
-  return TRUE;
 }

@@ -3,90 +3,43 @@
 #include "engine/error.h"
 #include "engine/memory/memory-params.h"
 
-#define CELL_PADDING 256
-
-void
-kvasir_context_params_init (KvasirContextParams *params)
+static guint32
+hash_bytes (guint32 hash, gconstpointer data, gsize n)
 {
-  *params = (KvasirContextParams){
-    .n_ctx = 4096,
-    .n_seq_max = 16,
-    .n_batch = 2048,
-    .n_ubatch = 512,
-    .type_k = KVASIR_TYPE_F16,
-    .type_v = KVASIR_TYPE_F16,
-    .kv_unified = TRUE,
-    .flash_attn = TRUE,
-    .offload_kqv = TRUE,
-  };
+  const guint8 *bytes = data;
+
+  for (gsize i = 0; i < n; i++)
+    hash = (hash ^ bytes[i]) * 16777619u;
+  return hash;
 }
 
-static gboolean
-set_argument_error (GError **error, const char *name, guint64 max, guint64 found)
-{
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-               "%s: 1 to %" G_GUINT64_FORMAT " expected, %" G_GUINT64_FORMAT " found", name, max,
-               found);
-  return FALSE;
-}
-
-static gboolean
-set_unsupported (GError **error, const char *text)
-{
-  g_set_error_literal (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED, text);
-  return FALSE;
-}
-
-static gboolean
-check_supported (const KvasirContextParams *params, GError **error)
-{
-  gboolean is_quantised = kvasir_type_get_block_len (params->type_k) > 1 ||
-                          kvasir_type_get_block_len (params->type_v) > 1;
-
-  if (!params->kv_unified)
-    return set_unsupported (error, "kv_unified: one stream for all sequences (true) supported, "
-                                   "one stream for each (false) found");
-  if (!params->flash_attn)
-    return set_unsupported (error, "flash_attn: true supported, false (values stored transposed) "
-                                   "found");
-  if (params->kv_rotate && is_quantised)
-    return set_unsupported (error, "kv_rotate: false supported for quantised K and V, true found");
-  return TRUE;
-}
-
-/* Pads and clamps by the rules of scenario files. */
-static gboolean
-settle_params (KvasirContextParams *params, const KvasirModelInfo *info, GError **error)
-{
-  const guint max_ctx = G_MAXINT32 / CELL_PADDING * CELL_PADDING;
-
-  if (params->n_ctx == 0)
-    params->n_ctx = info->n_ctx_train;
-  if (params->n_ctx > max_ctx)
-    return set_argument_error (error, "n_ctx", max_ctx, params->n_ctx);
-  if (params->n_seq_max < 1 || params->n_seq_max > KVASIR_MAX_SEQS)
-    return set_argument_error (error, "n_seq_max", KVASIR_MAX_SEQS, params->n_seq_max);
-  if (params->n_batch < 1 || params->n_batch > max_ctx)
-    return set_argument_error (error, "n_batch", max_ctx, params->n_batch);
-  if (params->n_ubatch < 1 || params->n_ubatch > max_ctx)
-    return set_argument_error (error, "n_ubatch", max_ctx, params->n_ubatch);
-  params->n_ctx = (params->n_ctx + CELL_PADDING - 1) / CELL_PADDING * CELL_PADDING;
-  params->n_batch = MIN (params->n_batch, params->n_ctx);
-  params->n_ubatch = MIN (params->n_ubatch, params->n_batch);
-  return TRUE;
-}
-
-/* States are only portable between equal rope settings: FNV-1a over everything that turns keys. */
+/* States are only portable between equal settings of what turns keys: FNV-1a over all of them. */
 static guint32
 hash_rope (const KvasirContext *self)
 {
-  const KvasirRopeParams *rope = &self->model->hparams.rope;
-  const guint8 *bytes = (const guint8 *) rope;
+  const KvasirHparams *hp = &self->model->hparams;
+  const guint8 settings[2] = { self->step.long_context != FALSE, self->step.rotate != FALSE };
   guint32 hash = 2166136261u;
 
-  for (gsize i = 0; i < sizeof *rope; i++)
-    hash = (hash ^ bytes[i]) * 16777619u;
-  return (hash ^ (guint32) (self->step.long_context ? 1 : 0)) * 16777619u;
+  for (guint i = 0; i < hp->n_layers; i++)
+    hash = hash_bytes (hash, &hp->layers[i].rope, sizeof hp->layers[i].rope);
+  return hash_bytes (hash, settings, sizeof settings);
+}
+
+static guint
+count_attention_caches (const KvasirMemory *memory)
+{
+  const guint n = kvasir_memory_get_n_caches (memory);
+  guint i = 0;
+
+  for (; i < n; i++)
+    {
+      KvasirCacheInfo info;
+      kvasir_memory_get_cache_info (memory, i, &info);
+      if (info.is_recurrent)
+        break;
+    }
+  return i;
 }
 
 static gboolean
@@ -96,11 +49,12 @@ make_memory (KvasirContext *self, GError **error)
   g_autofree KvasirMemoryLayer *layers = g_new0 (KvasirMemoryLayer, hp->n_layers);
   const KvasirMemoryParams params = {
     .klass = hp->memory_class,
-    .kv_size = self->params.n_ctx,
-    .n_streams = 1,
+    .kv_size = self->n_ctx_seq,
+    .n_streams = self->n_streams,
     .unified = self->params.kv_unified,
     .n_seq_max = self->params.n_seq_max,
     .n_ubatch = self->params.n_ubatch,
+    .n_batch = self->params.n_batch,
     .type_k = self->params.type_k,
     .type_v = self->params.type_v,
     .v_transposed = !self->params.flash_attn,
@@ -109,33 +63,47 @@ make_memory (KvasirContext *self, GError **error)
     .n_swa = hp->n_swa,
     .is_causal = hp->is_causal,
     .n_pos_per_token = hp->n_pos_per_token,
-    .n_rs_seq = hp->can_keep_states ? self->params.n_rs_seq : 0,
+    .n_rs_seq = self->params.n_rs_seq,
     .n_layers = hp->n_layers,
     .layers = layers,
     .no_alloc = self->params.no_alloc,
+    .shift_obstacle = hp->n_pos_per_token > 1
+                          ? "each token of this model has four positions, which one number "
+                            "cannot move"
+                          : NULL,
     .arch = self->model->info.arch,
     .rope_hash = hash_rope (self),
-    .n_ctx_seq = self->params.n_ctx,
+    .n_ctx_seq = self->n_ctx_seq,
   };
 
   kvasir_model_fill_memory_layers (self->model, layers);
   self->memory = kvasir_memory_new (&params, error);
-  return self->memory != NULL;
+  if (self->memory == NULL)
+    return FALSE;
+  self->n_attention = count_attention_caches (self->memory);
+  return TRUE;
 }
 
 static void
 make_batch_plan (KvasirContext *self)
 {
+  const KvasirHparams *hp = &self->model->hparams;
   const KvasirBatchLimits limits = {
     .n_batch = self->params.n_batch,
     .n_ubatch = self->params.n_ubatch,
     .n_seq_max = self->params.n_seq_max,
-    .n_vocab = self->model->hparams.n_vocab,
-    .n_pos_per_token = 1,
+    .n_vocab = hp->n_vocab,
+    .n_pos_per_token = hp->n_pos_per_token,
   };
 
   self->batch_plan = kvasir_batch_plan_new (&limits);
   self->row_of_token = g_new (gint32, limits.n_batch);
+  self->n_row = hp->n_vocab;
+  if (!self->model->arch->is_encoder)
+    return;
+  self->n_row = hp->n_embd;
+  self->n_pool_rows = hp->pooling != KVASIR_POOLING_NONE ? limits.n_seq_max : 0;
+  self->n_pooled = g_new0 (guint, self->n_pool_rows);
 }
 
 KvasirContext *
@@ -150,10 +118,8 @@ kvasir_context_new (KvasirModel *model, const KvasirContextParams *params, GErro
   self->model = kvasir_model_ref (model);
   self->params = *params;
   device = model->device;
-  if (!settle_params (&self->params, &model->info, error) ||
-      !check_supported (&self->params, error))
+  if (!kvasir_context_settle (self, error))
     return NULL;
-  self->step.long_context = self->params.n_ctx > (guint) model->hparams.rope.n_ctx_orig;
   if (self->params.n_threads > 0 && !self->params.no_alloc)
     device->vtable->set_n_threads (device, (int) self->params.n_threads,
                                    (int) self->params.n_threads);
@@ -179,6 +145,7 @@ kvasir_context_free (KvasirContext *self)
   g_clear_pointer (&self->memory, kvasir_memory_free);
   kvasir_buffer_free (self->output);
   g_free (self->row_of_token);
+  g_free (self->n_pooled);
   kvasir_model_unref (self->model);
   g_free (self);
 }
@@ -193,6 +160,12 @@ const KvasirContextParams *
 kvasir_context_get_params (const KvasirContext *self)
 {
   return &self->params;
+}
+
+guint
+kvasir_context_get_n_ctx_seq (const KvasirContext *self)
+{
+  return self->n_ctx_seq;
 }
 
 KvasirMemory *
@@ -236,7 +209,7 @@ append_row (
 static gsize
 get_output_bytes (const KvasirContext *self)
 {
-  return (gsize) self->n_output_rows * self->model->hparams.n_vocab * sizeof (float);
+  return ((gsize) self->n_pool_rows + self->n_output_rows) * self->n_row * sizeof (float);
 }
 
 static void
@@ -289,15 +262,6 @@ kvasir_context_emit_output (KvasirContext *self, gint sign)
 {
   emit_buffer (self, sign, get_output_bytes (self), KVASIR_KIND_OUTPUT,
                self->model->device->host_buffer_type->name);
-}
-
-const float *
-kvasir_context_get_logits_of_token (const KvasirContext *self, guint index)
-{
-  if (index >= self->n_batch_tokens || self->row_of_token[index] < 0)
-    return NULL;
-  return (const float *) self->output->base +
-         (gsize) self->row_of_token[index] * self->model->hparams.n_vocab;
 }
 
 void

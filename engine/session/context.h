@@ -17,22 +17,23 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  guint n_ctx; /* cells, padded up to 256; 0: the model's training length */
+  guint n_ctx; /* cells of all streams, padded up to 256; 0: the model's training length */
   guint n_seq_max;
   guint n_batch;
   guint n_ubatch;
   KvasirType type_k;
   KvasirType type_v;
-  gboolean kv_unified;
-  gboolean flash_attn;
-  gboolean swa_full;
+  gboolean kv_unified; /* one stream for all sequences; else one for each, and n_ctx grows so that
+                          every one has the same whole number of 256 cells */
+  gboolean flash_attn; /* FALSE: values are kept transposed, and cannot be quantised */
+  gboolean swa_full;   /* sliding layers keep as many cells as the others */
   gboolean offload_kqv;
-  gboolean kv_rotate;
+  gboolean kv_rotate;    /* quantised K and V lie under a Hadamard rotation */
   gboolean shift_scales; /* a K-shift multiplies all keys by yarn's magnitude once more, as the
                             reference does; only for comparing with its traces */
-  guint n_rs_seq;
-  guint n_threads;   /* 0: the device's default */
-  gboolean no_alloc; /* measure only; decode is a caller's mistake then */
+  guint n_rs_seq;        /* earlier states that a sequence keeps; 0 in force where a model can't */
+  guint n_threads;       /* 0: the device's default */
+  gboolean no_alloc;     /* measure only; decode is a caller's mistake then */
 } KvasirContextParams;
 
 /* The defaults of the app: 4 096 cells, 16 sequences, unified, f16. */
@@ -51,8 +52,8 @@ typedef enum
 
 typedef struct _KvasirContext KvasirContext;
 
-/* Errors: _NO_MEMORY with the bytes and the buffer type, _BAD_ARGUMENT for settings that this model
- * can't have, _UNSUPPORTED for what is not written yet. */
+/* Errors: _NO_MEMORY with the bytes and the buffer type, _BAD_ARGUMENT naming a setting that this
+ * model can't have or that does not go with another one. */
 KvasirContext *kvasir_context_new (KvasirModel *model,
                                    const KvasirContextParams *params,
                                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -62,7 +63,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirContext, kvasir_context_free)
 KvasirModel *kvasir_context_get_model (KvasirContext *self);
 /* The settings in force, after padding and clamping. */
 const KvasirContextParams *kvasir_context_get_params (const KvasirContext *self);
-/* NULL for models without memory. */
+/* Cells that one sequence may hold. */
+guint kvasir_context_get_n_ctx_seq (const KvasirContext *self);
+/* Of encoders one of class NONE. */
 KvasirMemory *kvasir_context_get_memory (KvasirContext *self);
 void kvasir_context_set_sink (KvasirContext *self, const KvasirEventSink *sink);
 /* Read with atomics between phases; not owned; NULL: never aborts. */
@@ -79,12 +82,19 @@ void kvasir_context_set_ubatch_callback (KvasirContext *self,
 KvasirDecode kvasir_context_decode (KvasirContext *self,
                                     const KvasirBatch *batch,
                                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Pending shifts now, as a decode would before it starts. TRUE where something was pending. */
+/* Pending copies between streams and shifts now, as a decode would before it starts. TRUE where
+ * something was pending. */
 gboolean kvasir_context_update (KvasirContext *self);
 
-/* Logits [n_vocab] of the last decode by the token's index in the batch, NULL where that token was
- * no output. Valid until the next decode. */
+/* What the last decode gave, valid until the next one. Logits [n_vocab] by the token's index in the
+ * batch, NULL where that token was no output, and of encoders. */
 const float *kvasir_context_get_logits_of_token (const KvasirContext *self, guint index);
+/* Encoders, rows [n_embd]: of a token that was an output; of a sequence, pooled over its tokens.
+ * NULL where the last decode has none, and the one or the other always, as the model pools or not.
+ */
+const float *kvasir_context_get_embedding_of_token (const KvasirContext *self, guint index);
+const float *kvasir_context_get_embedding_of_seq (const KvasirContext *self, gint seq);
+guint kvasir_context_get_n_embd (const KvasirContext *self);
 
 /* Every byte: weights, cache, compute, output; the rows' sum is what was allocated (or, with
  * no_alloc, what would be). Appends KvasirMemoryRow lines. */

@@ -120,7 +120,7 @@ open_context (KvasirWorker *self, const KvasirCommand *command, GError **error)
   g_autoptr (KvasirContext) context = kvasir_context_new (model, &command->params, error);
   if (context == NULL)
     return NULL;
-  if (kvasir_context_get_memory (context) == NULL)
+  if (kvasir_memory_get_class (kvasir_context_get_memory (context)) == KVASIR_MEMORY_NONE)
     {
       g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
                    "%s: models of architecture %s don't write text", command->path,

@@ -2,6 +2,7 @@
 #include <glib/gstdio.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "tests/app/cli-runner.h"
@@ -56,19 +57,21 @@ typedef struct
 static const Wrong wrong_files[] = {
   { "empty", "", 2, "s.jsonl:1: a header expected" },
   { "not-json", "{\"kvasir-scenario\":1,\n", 2, "s.jsonl:1: column" },
-  { "no-object", "[1]\n", 2, "s.jsonl:1: a JSON object expected" },
+  { "no-object", "[1]\n", 2, "s.jsonl:1: a JSON object expected, a list found" },
   { "version", "{\"kvasir-scenario\":2,\"model\":\"m\"}\n", 2, "s.jsonl:1: kvasir-scenario: " },
-  { "no-model", "{\"kvasir-scenario\":1}\n", 2, "s.jsonl:1: model: " },
+  { "no-model", "{\"kvasir-scenario\":1}\n", 2,
+    "s.jsonl:1: model: the name of a file expected, nothing found" },
   { "header-member", "{\"kvasir-scenario\":1,\"model\":\"m\",\"x\":1}\n", 2,
     "s.jsonl:1: x: the header has no such member" },
   { "context-member", "{\"kvasir-scenario\":1,\"model\":\"m\",\"context\":{\"n_ctxx\":1}}\n", 2,
     "s.jsonl:1: n_ctxx: no such member" },
   { "context-value", "{\"kvasir-scenario\":1,\"model\":\"m\",\"context\":{\"n_seq_max\":257}}\n", 2,
-    "s.jsonl:1: n_seq_max: a whole number from 1 to 256 expected" },
+    "s.jsonl:1: n_seq_max: a whole number from 1 to 256 expected, 257 found" },
   { "context-type", "{\"kvasir-scenario\":1,\"model\":\"m\",\"context\":{\"type_k\":\"q9\"}}\n", 2,
-    "s.jsonl:1: type_k: f32, f16" },
+    "s.jsonl:1: type_k: f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1 expected, \"q9\" "
+    "found" },
   { "emit", "{\"kvasir-scenario\":1,\"model\":\"m\",\"emit\":{\"state\":1}}\n", 2,
-    "s.jsonl:1: state: true or false expected" },
+    "s.jsonl:1: state: true or false expected, 1 found" },
   { "twice", HEADER "{\"op\":\"update\",\"op\":\"update\"}\n", 2, "s.jsonl:2: column" },
   { "unknown-operation", HEADER "\n# text\n{\"op\":\"fly\"}\n", 2,
     "s.jsonl:4: op: a known operation expected, \"fly\" found" },
@@ -97,12 +100,16 @@ static const Wrong wrong_files[] = {
   { "no-logits", HEADER "{\"op\":\"generate\",\"n\":1}\n", 2, "s.jsonl:2: seq: " },
   { "no-model-file", "{\"kvasir-scenario\":1,\"model\":\"none.gguf\"}\n", 3,
     "model \"none.gguf\" not found in " },
-  { "streams",
-    "{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\",\"context\":{\"kv_unified\":false}}\n", 3,
-    "kv_unified" },
-  { "transposed",
-    "{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\",\"context\":{\"flash_attn\":false}}\n", 3,
-    "flash_attn" },
+  { "transposed-quantised",
+    "{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\",\"context\":{\"flash_attn\":false,"
+    "\"type_v\":\"q8_0\"}}\n",
+    3, "type_v: f32, f16 or bf16 expected with flash_attn false" },
+  { "nul-in-model", "{\"kvasir-scenario\":1,\"model\":\"tiny-llama.gguf\\u0000x\"}\n", 2,
+    "s.jsonl:1: model: " },
+  { "nul-in-save", HEADER "{\"op\":\"save\",\"to\":\"a\\u0000b\"}\n", 2,
+    "s.jsonl:2: to: a name without NUL expected" },
+  { "nul-in-load", HEADER "{\"op\":\"load\",\"from\":\"a\\u0000b\"}\n", 2,
+    "s.jsonl:2: from: a name without NUL expected" },
 };
 
 static void
@@ -115,6 +122,25 @@ test_wrong (gconstpointer data)
   g_assert_cmpint (result.status, ==, wrong->status);
   g_assert_cmpstr (result.out, ==, "");
   g_assert_nonnull (strstr (result.err, wrong->message));
+}
+
+/* A scenario that would never end is not waited for. */
+static void
+test_no_file (void)
+{
+  g_autofree char *dir = g_dir_make_tmp ("kvasir-cli-XXXXXX", NULL);
+  g_autofree char *pipe = g_build_filename (dir, "pipe", NULL);
+  const char *const paths[] = { pipe, dir, "/dev/zero" };
+
+  g_assert_cmpint (mkfifo (pipe, 0600), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
+    {
+      g_auto (CliResult) result = cli_run ("run", paths[i], NULL);
+      g_assert_cmpint (result.status, ==, 2);
+      g_assert_nonnull (strstr (result.err, "a regular file expected, "));
+    }
+  g_unlink (pipe);
+  g_rmdir (dir);
 }
 
 /* ---- expectations */
@@ -399,6 +425,7 @@ main (int argc, char **argv)
       g_autofree char *path = g_strdup_printf ("/app/cli/run/refuses-%s", wrong_files[i].name);
       g_test_add_data_func (path, &wrong_files[i], test_wrong);
     }
+  g_test_add_func ("/app/cli/run/only-files", test_no_file);
   g_test_add_func ("/app/cli/run/expect-holds", test_expect_holds);
   g_test_add_func ("/app/cli/run/expect-fails", test_expect_fails);
   g_test_add_func ("/app/cli/run/expect-tolerance", test_expect_tolerance);

@@ -53,15 +53,9 @@ test_refused_settings (ContextFixture *self, gconstpointer data)
 {
   KvasirContextParams params = make_small_params ();
 
-  params.kv_unified = FALSE;
-  check_refused (self, &params, KVASIR_ENGINE_ERROR_UNSUPPORTED, "kv_unified");
-  params = make_small_params ();
   params.flash_attn = FALSE;
-  check_refused (self, &params, KVASIR_ENGINE_ERROR_UNSUPPORTED, "flash_attn");
-  params = make_small_params ();
-  params.kv_rotate = TRUE;
-  params.type_k = KVASIR_TYPE_Q8_0;
-  check_refused (self, &params, KVASIR_ENGINE_ERROR_UNSUPPORTED, "kv_rotate");
+  params.type_v = KVASIR_TYPE_Q8_0;
+  check_refused (self, &params, KVASIR_ENGINE_ERROR_BAD_ARGUMENT, "type_v");
   params = make_small_params ();
   params.n_seq_max = 257;
   check_refused (self, &params, KVASIR_ENGINE_ERROR_BAD_ARGUMENT, "n_seq_max");
