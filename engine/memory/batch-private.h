@@ -41,7 +41,6 @@ struct _KvasirBatchPlan
   guint n_ubatches;
   guint n_laid;           /* tokens that have an ubatch */
   KvasirUbatch *ubatches; /* (owned) [n_batch] */
-  guint n_given_out;      /* by split_simple() */
   guint8 *used;           /* (owned) [n_batch] it has an ubatch */
   guint first_unused;     /* no unused token lies before it */
   guint n_groups;         /* those with tokens left are n_groups_left */

@@ -82,7 +82,6 @@ kvasir_batch_plan_init (KvasirBatchPlan *self,
       batch->planes == NULL || (batch->pos != NULL && self->limits.n_pos_per_token == 4), FALSE);
 
   self->n_ubatches = 0;
-  self->n_given_out = 0;
   self->n_tokens = kvasir_batch_plan_complete (self, batch, memory, error) ? batch->n_tokens : 0;
   return self->n_tokens > 0;
 }
@@ -113,26 +112,4 @@ kvasir_batch_plan_get_ubatch (const KvasirBatchPlan *self, guint i)
 {
   g_return_val_if_fail (self != NULL && i < self->n_ubatches, NULL);
   return &self->ubatches[i];
-}
-
-void
-kvasir_batch_plan_rewind (KvasirBatchPlan *self)
-{
-  g_return_if_fail (self != NULL);
-  self->n_given_out = 0;
-}
-
-gboolean
-kvasir_batch_plan_split_simple (KvasirBatchPlan *self, KvasirUbatch *ubatch)
-{
-  g_return_val_if_fail (self != NULL && ubatch != NULL, FALSE);
-
-  if (self->n_tokens == 0)
-    return FALSE;
-  if (self->n_given_out == 0)
-    kvasir_batch_plan_split (self, KVASIR_SPLIT_SIMPLE, 0);
-  if (self->n_given_out == self->n_ubatches)
-    return FALSE;
-  *ubatch = self->ubatches[self->n_given_out++];
-  return TRUE;
 }

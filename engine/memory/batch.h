@@ -83,10 +83,4 @@ gboolean kvasir_batch_plan_split (KvasirBatchPlan *self, KvasirSplit split, guin
 guint kvasir_batch_plan_get_n_ubatches (const KvasirBatchPlan *self);
 const KvasirUbatch *kvasir_batch_plan_get_ubatch (const KvasirBatchPlan *self, guint i);
 
-/* Starts splitting from the front again. */
-void kvasir_batch_plan_rewind (KvasirBatchPlan *self);
-/* The next ubatch of the simple split; FALSE where nothing is left. Several ubatches of one batch
- * live side by side (a memory context keeps all of them). */
-gboolean kvasir_batch_plan_split_simple (KvasirBatchPlan *self, KvasirUbatch *ubatch);
-
 G_END_DECLS

@@ -10,9 +10,9 @@ list_splits (const KvasirMemory *self, KvasirSplit splits[2])
       self->klass == KVASIR_MEMORY_HYBRID || self->klass == KVASIR_MEMORY_HYBRID_ISWA;
   gboolean one_stream = self->n_streams == 1;
 
-  splits[1] = KVASIR_SPLIT_EQUAL;
+  splits[1] = self->klass == KVASIR_MEMORY_NONE ? KVASIR_SPLIT_BY_SEQUENCE : KVASIR_SPLIT_EQUAL;
   if (self->klass == KVASIR_MEMORY_NONE)
-    splits[0] = KVASIR_SPLIT_BY_SEQUENCE;
+    splits[0] = KVASIR_SPLIT_SIMPLE;
   else if (self->klass == KVASIR_MEMORY_RECURRENT || !one_stream)
     splits[0] = KVASIR_SPLIT_EQUAL_SEQUENTIAL;
   else if (has_recurrent)
@@ -21,7 +21,7 @@ list_splits (const KvasirMemory *self, KvasirSplit splits[2])
     splits[0] = KVASIR_SPLIT_SIMPLE;
   else
     splits[0] = self->is_unified ? KVASIR_SPLIT_SIMPLE : KVASIR_SPLIT_EQUAL_SEQUENTIAL;
-  return self->klass == KVASIR_MEMORY_KV_ISWA && splits[0] == KVASIR_SPLIT_SIMPLE ? 2 : 1;
+  return self->klass != KVASIR_MEMORY_KV && splits[0] == KVASIR_SPLIT_SIMPLE ? 2 : 1;
 }
 
 /* Returns: the part that found no room, or NULL */

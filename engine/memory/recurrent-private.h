@@ -1,7 +1,8 @@
 /* engine/memory/recurrent-private.h - what the files of the recurrent memory share
  *
  * recurrent.c makes it and lets it be looked at, recurrent-states.c keeps the books of states and
- * rows, recurrent-ops.c works on sequences, recurrent-batch.c has the two phases.
+ * rows, recurrent-ops.c works on sequences, recurrent-batch.c has the two phases,
+ * recurrent-save.c saves.
  * Thread: engine thread.
  */
 #pragma once
@@ -101,5 +102,13 @@ void kvasir_recurrent_commit (KvasirPart *part);
 void kvasir_recurrent_rollback (KvasirPart *part);
 KvasirRoom kvasir_recurrent_get_room (const KvasirPart *part, guint seq, guint n_tokens);
 void kvasir_recurrent_fill_state_rows (const KvasirPart *part, gint32 *rows);
+
+/* ---- recurrent-save.c: the same */
+gboolean kvasir_recurrent_state_write (KvasirPart *part, gint seq, GByteArray *out, GError **error);
+gpointer kvasir_recurrent_state_check (KvasirPart *part,
+                                       gint seq,
+                                       KvasirStateReader *reader,
+                                       GError **error);
+void kvasir_recurrent_state_apply (KvasirPart *part, gint seq, gpointer data, gboolean apply);
 
 G_END_DECLS

@@ -101,6 +101,9 @@ static const KvasirPartVtable recurrent_vtable = {
   .get_state_layer = get_state_layer,
   .get_n_keep = get_n_keep,
   .fill_state_rows = kvasir_recurrent_fill_state_rows,
+  .state_write = kvasir_recurrent_state_write,
+  .state_check = kvasir_recurrent_state_check,
+  .state_apply = kvasir_recurrent_state_apply,
   .get_cell = get_cell,
 };
 
