@@ -209,8 +209,9 @@ read_context (KvasirScenario *self, guint line, const json_t *json, GError **err
   p->n_ctx = 512;
   p->n_seq_max = 1;
   p->n_threads = 1;
-  /* Traces are made by the reference, whose shifts lengthen the keys of yarn models. */
-  p->shift_scales = TRUE;
+  /* Traces are made by the reference, whose shifts lengthen the keys of yarn models and turn those
+   * of layers without rope. */
+  p->shift_as_traces = TRUE;
   if (json != NULL && !json_is_object (json))
     return wrong_header (self, line, "context", "an object", json, error);
   return read_header_object (self, line, json, members, G_N_ELEMENTS (members), error);

@@ -61,35 +61,45 @@ reserve_step (KvasirContext *self, GError **error)
   return self->step_plan != NULL;
 }
 
-/* Whether the layer has keys of its own in the memory that its rope has turned. */
-static gboolean
-is_turned (const KvasirContext *self, guint il, KvasirTensor **k, guint *cache)
+/* The rope of the layer's keys in a shift; n_rot 0: they stay as they are. */
+static KvasirRopeParams
+get_shift_rope (const KvasirContext *self, guint il)
 {
-  const KvasirLayerHparams *layer = &self->model->hparams.layers[il];
-  KvasirTensor *v;
+  const KvasirHparams *hp = &self->model->hparams;
+  KvasirRopeParams rope = hp->layers[il].rope;
+  gboolean is_turned = FALSE;
 
-  *k = NULL;
-  if (layer->share < 0 && layer->has_attention && layer->rope.n_rot > 0)
-    kvasir_memory_get_layer (self->memory, il, k, &v, cache);
-  return *k != NULL;
+  for (guint i = 0; i < hp->n_layers && self->params.shift_as_traces; i++)
+    is_turned |= hp->layers[i].rope.n_rot > 0;
+  if (rope.n_rot == 0 && is_turned)
+    rope = hp->rope;
+  rope.head_dim = (gint32) hp->layers[il].head_dim_k;
+  rope.shift_scales = self->params.shift_as_traces;
+  return rope;
 }
 
-/* Adds the turning of the layer's keys by the pending shifts of their cells. */
+/* Adds the turning of the layer's keys, if it has any of its own, by the pending shifts of their
+ * cells. */
 static void
-add_shift (KvasirContext *self, KvasirGraph *g, guint il, KvasirTensor *k, guint cache)
+add_shift (KvasirContext *self, KvasirGraph **graph, guint il)
 {
   const KvasirLayerHparams *layer = &self->model->hparams.layers[il];
   KvasirTensor *factors = kvasir_model_get_rope_factors (self->model, self->step.long_context);
-  KvasirRopeParams rope = layer->rope;
+  KvasirRopeParams rope = get_shift_rope (self, il);
+  KvasirTensor *k, *v;
+  guint cache = 0;
 
-  rope.head_dim = (gint32) layer->head_dim_k;
-  rope.shift_scales = self->params.shift_scales;
-  rope.hadamard = self->step.rotate ? kvasir_model_get_rotation (k->type, layer->head_dim_k) : 0;
+  kvasir_memory_get_layer (self->memory, il, &k, &v, &cache);
+  if (k == NULL || layer->share >= 0 || rope.n_rot == 0)
+    return;
+  if (*graph == NULL)
+    *graph = kvasir_graph_new ();
   if (self->shifts[cache] == NULL)
     self->shifts[cache] = kvasir_graph_input (
-        g, "shifts", KVASIR_TYPE_I32, count_cells (self->memory, cache), 0, KVASIR_DYN_NONE);
-  kvasir_graph_set_layer (g, (gint) il);
-  kvasir_graph_rope_shift (g, "k_shift", k, self->shifts[cache],
+        *graph, "shifts", KVASIR_TYPE_I32, count_cells (self->memory, cache), 0, KVASIR_DYN_NONE);
+  rope.hadamard = self->step.rotate ? kvasir_model_get_rotation (k->type, layer->head_dim_k) : 0;
+  kvasir_graph_set_layer (*graph, (gint) il);
+  kvasir_graph_rope_shift (*graph, "k_shift", k, self->shifts[cache],
                            layer->has_rope_factors ? factors : NULL, &rope);
 }
 
@@ -97,19 +107,12 @@ static gboolean
 reserve_shift (KvasirContext *self, GError **error)
 {
   KvasirGraph *g = NULL;
-  KvasirTensor *k;
-  guint cache = 0;
 
   if (kvasir_memory_get_shift_obstacle (self->memory) != NULL ||
       self->model->hparams.memory_class == KVASIR_MEMORY_NONE)
     return TRUE;
   for (guint il = 0; il < self->model->hparams.n_layers; il++)
-    if (is_turned (self, il, &k, &cache))
-      {
-        if (g == NULL)
-          g = kvasir_graph_new ();
-        add_shift (self, g, il, k, cache);
-      }
+    add_shift (self, &g, il);
   if (g == NULL)
     return TRUE;
   self->shift_plan = kvasir_graph_plan_new (self->model->device, g, self->params.no_alloc, error);

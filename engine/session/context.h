@@ -28,12 +28,13 @@ typedef struct
   gboolean flash_attn; /* FALSE: values are kept transposed, and cannot be quantised */
   gboolean swa_full;   /* sliding layers keep as many cells as the others */
   gboolean offload_kqv;
-  gboolean kv_rotate;    /* quantised K and V lie under a Hadamard rotation */
-  gboolean shift_scales; /* a K-shift multiplies all keys by yarn's magnitude once more, as the
-                            reference does; only for comparing with its traces */
-  guint n_rs_seq;        /* earlier states that a sequence keeps; 0 in force where a model can't */
-  guint n_threads;       /* 0: the device's default */
-  gboolean no_alloc;     /* measure only; decode is a caller's mistake then */
+  gboolean kv_rotate;       /* quantised K and V lie under a Hadamard rotation */
+  gboolean shift_as_traces; /* a K-shift multiplies all keys by yarn's magnitude once more, and
+                               turns those of layers without rope too: only for comparing with
+                               traces that were made so */
+  guint n_rs_seq;    /* earlier states that a sequence keeps; 0 in force where a model can't */
+  guint n_threads;   /* 0: the device's default */
+  gboolean no_alloc; /* measure only; decode is a caller's mistake then */
 } KvasirContextParams;
 
 /* The defaults of the app: 4 096 cells, 16 sequences, unified, f16. */
