@@ -151,6 +151,18 @@ make_positive (KvasirTensor *x)
     values[i] = fabsf (values[i]);
 }
 
+/* Rows that are as good as zero, in one of the planes: there the small number under the division
+ * counts. */
+static void
+make_tiny (KvasirTensor *x, gsize plane)
+{
+  gsize n = x->nb[2] / sizeof (float);
+  float *values = (float *) x->data + plane * n;
+
+  for (gsize i = 0; i < n; i++)
+    values[i] *= 1e-4f;
+}
+
 static void
 check (KvasirOp op, FormulaFn formula, int n_vectors, gboolean has_second)
 {
@@ -168,6 +180,9 @@ check (KvasirOp op, FormulaFn formula, int n_vectors, gboolean has_second)
           s.s2 = rig_random (rig, rand, KVASIR_TYPE_F32, n, 1, 1);
         KvasirTensor *y = rig_node (rig, op, (gint64[]){ n, 5, 3 }, s.s0, s.s1, s.s2);
         y->params.norm.eps = EPS;
+        make_tiny (s.s0, 0);
+        if (has_second)
+          make_tiny (s.s1, 1);
         if (op == KVASIR_OP_SHARES)
           make_positive (s.s0);
         if (op == KVASIR_OP_CLAMP)
