@@ -7,7 +7,6 @@
  *
  * The rows of the last layer are the result; the context pools them.
  */
-#include "engine/error.h"
 #include "engine/model/build.h"
 
 typedef struct
@@ -28,13 +27,10 @@ read_pooling (KvasirHparams *hp, KvasirKeys *keys, GError **error)
   if (!kvasir_gguf_get_i64 (keys->gguf, keys->key, &found))
     return kvasir_keys_fail (keys, error, "a whole number expected");
   if (found < KVASIR_POOLING_NONE || found > KVASIR_POOLING_LAST)
-    {
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-                   "%s: %s: 0 (none), 1 (mean), 2 (first) or 3 (last) supported, %" G_GINT64_FORMAT
-                   " found",
-                   kvasir_gguf_get_path (keys->gguf), keys->key, found);
-      return FALSE;
-    }
+    return kvasir_keys_refuse (keys, error,
+                               "0 (none), 1 (mean), 2 (first) or 3 (last) supported, "
+                               "%" G_GINT64_FORMAT " found",
+                               found);
   hp->pooling = (KvasirPooling) found;
   return TRUE;
 }
@@ -49,11 +45,7 @@ setup (KvasirModel *model, GError **error)
   if (!kvasir_keys_get_bool (&keys, "attention.causal", &is_causal, error))
     return FALSE;
   if (is_causal)
-    {
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-                   "%s: %s: false supported, true found", model->info.path, keys.key);
-      return FALSE;
-    }
+    return kvasir_keys_refuse (&keys, error, "false supported, true found");
   hp->memory_class = KVASIR_MEMORY_NONE;
   hp->is_causal = FALSE;
   hp->has_layer_norms = TRUE;

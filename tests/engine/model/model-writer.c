@@ -124,6 +124,13 @@ char *
 write_model (const ModelLie *lie)
 {
   g_autoptr (GByteArray) bytes = make_model (lie);
+
+  return write_model_bytes (bytes);
+}
+
+char *
+write_model_bytes (const GByteArray *bytes)
+{
   g_autoptr (GError) error = NULL;
   char *path = NULL;
   int fd = g_file_open_tmp ("kvasir-model-XXXXXX.gguf", &path, &error);

@@ -30,6 +30,8 @@ typedef struct
 GByteArray *make_model (const ModelLie *lie);
 /* Returns: (transfer full): a path that delete_model() takes away and frees */
 char *write_model (const ModelLie *lie);
+/* Returns: (transfer full): the same */
+char *write_model_bytes (const GByteArray *bytes);
 void delete_model (char *path);
 
 G_END_DECLS

@@ -184,10 +184,10 @@ static const Broken broken_files[] = {
     { .tensor = "output_norm.weight", .ne = { 8, 0 }, .type = KVASIR_TYPE_F16 },
     KVASIR_ENGINE_ERROR_UNSUPPORTED,
     { "output_norm.weight", "f32 expected", "f16 found" } },
-  { "experts",
+  { "experts-without-number",
     { .add_tensor = "blk.0.ffn_gate_inp.weight" },
-    KVASIR_ENGINE_ERROR_UNSUPPORTED,
-    { "blk.0.ffn_gate_inp.weight", "experts" } },
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "llama.expert_count", "expected and missing" } },
   { "truncated", { .cut = 64 }, KVASIR_ENGINE_ERROR_BAD_FILE, { ".gguf" } },
 };
 
