@@ -99,8 +99,9 @@ setup (KvasirModel *model, GError **error)
       !check_number (&keys, "altup.active_idx", 0, error) ||
       !kvasir_gemma_read (model, &extra->common, error))
     return FALSE;
-  if (extra->common.n_per_layer == 0)
-    return kvasir_keys_fail (&keys, error, "1 to %u expected, 0 found", KVASIR_MAX_WIDTH);
+  if (!kvasir_keys_get_size (&keys, "embedding_length_per_layer_input", KVASIR_MAX_WIDTH,
+                             &extra->common.n_per_layer, error))
+    return FALSE;
   return kvasir_read_sliding (model, &sliding, error) &&
          kvasir_read_sliding_rope (model, 10000, error) &&
          kvasir_read_sharing (model, n_shared, error);

@@ -50,11 +50,13 @@ read_widths (KvasirModel *model, guint widths[3], GError **error)
       !kvasir_keys_get_size (&keys, "attention.value_length_swa", KVASIR_MAX_WIDTH, &widths[1],
                              error))
     return FALSE;
+  kvasir_keys_name (&keys, widths[0] > widths[1] ? "attention.key_length_swa"
+                                                 : "attention.value_length_swa");
   for (guint i = 0; i < hp->n_layers; i++)
     if ((guint64) hp->layers[i].n_heads * MAX (widths[0], widths[1]) > KVASIR_MAX_WIDTH)
       return kvasir_keys_fail (&keys, error,
-                               "layer %u: heads times head width of at most %u "
-                               "expected, %u times %u found",
+                               "layer %u: at most %u values in all heads expected, %u times %u "
+                               "found",
                                i, KVASIR_MAX_WIDTH, hp->layers[i].n_heads,
                                MAX (widths[0], widths[1]));
   widths[2] = widths[0];
@@ -106,7 +108,7 @@ load_experts (KvasirModel *model, gint il, Layer *layer, GError **error)
   Experts *e = &layer->experts;
 
   layer->plain.moe.normalised = TRUE;
-  return kvasir_load_moe (model, il, &layer->plain.moe, error) &&
+  return kvasir_load_gated_moe (model, il, &layer->plain.moe, error) &&
          kvasir_load_vector (model, il, "ffn_gate_inp.scale", n_embd, &e->router_scale, error) &&
          kvasir_load_vector (model, il, "pre_ffw_norm_2.weight", n_embd, &e->norm, error) &&
          kvasir_load_vector (model, il, "post_ffw_norm_1.weight", n_embd, &e->dense_norm, error) &&

@@ -30,7 +30,7 @@ load_layer (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
          kvasir_load_attention (model, il, &layer->attention, error) &&
          kvasir_load_vector (model, il, "post_attention_norm.weight", n_embd, &layer->ffn_norm,
                              error) &&
-         kvasir_load_moe (model, il, &layer->moe, error);
+         kvasir_load_gated_moe (model, il, &layer->moe, error);
 }
 
 static gboolean

@@ -206,6 +206,15 @@ kvasir_load_moe (KvasirModel *model, gint il, KvasirMoeBlock *moe, GError **erro
 }
 
 gboolean
+kvasir_load_gated_moe (KvasirModel *model, gint il, KvasirMoeBlock *moe, GError **error)
+{
+  if (!kvasir_load_moe (model, il, moe, error))
+    return FALSE;
+  return moe->gate != NULL || kvasir_weights_get_stack (model->weights, il, "ffn_gate_exps.weight",
+                                                        moe->up->ne, FALSE, &moe->gate, error);
+}
+
+gboolean
 kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *block, GError **error)
 {
   KvasirWeights *w = model->weights;

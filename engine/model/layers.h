@@ -64,6 +64,8 @@ gboolean kvasir_load_ffn (
  * numbers of expert_count, expert_used_count, expert_feed_forward_length, expert_group_count,
  * expert_weights_scale, expert_weights_norm and expert_gating_func (defaults: what @block has). */
 gboolean kvasir_load_moe (KvasirModel *model, gint il, KvasirMoeBlock *block, GError **error);
+/* The same where every expert has a gate. */
+gboolean kvasir_load_gated_moe (KvasirModel *model, gint il, KvasirMoeBlock *block, GError **error);
 /* ffn_{gate,up,down}_shexp of width @n_ff. */
 gboolean
 kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *block, GError **error);

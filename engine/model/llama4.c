@@ -74,8 +74,11 @@ load_ffn (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
     return kvasir_load_ffn (model, il, model->hparams.layers[il].n_ff, TRUE, &layer->ffn, error);
   layer->moe.gating = KVASIR_GATING_SIGMOID;
   layer->moe.weighs_input = TRUE;
-  return kvasir_load_moe (model, il, &layer->moe, error) &&
-         kvasir_load_shared (model, il, extra->n_ff_experts, &layer->shared, error);
+  return kvasir_load_gated_moe (model, il, &layer->moe, error) &&
+         kvasir_load_shared (model, il, extra->n_ff_experts, &layer->shared, error) &&
+         (layer->shared.gate != NULL ||
+          kvasir_load_matrix (model, il, "ffn_gate_shexp.weight", layer->shared.up->ne,
+                              &layer->shared.gate, error));
 }
 
 static gboolean

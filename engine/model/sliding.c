@@ -82,12 +82,13 @@ check_share (const KvasirHparams *hp, const KvasirKeys *keys, guint il, gint fro
 
   if (layer->is_swa != other->is_swa)
     return kvasir_keys_fail (
-        keys, error, "layer %u: a %s layer %d to read from expected, a %s found", il,
-        layer->is_swa ? "sliding" : "full", from, other->is_swa ? "sliding one" : "full one");
+        keys, error,
+        "layer %u reads the rows of layer %d: a %s layer expected there, a %s one found", il, from,
+        layer->is_swa ? "sliding" : "full", other->is_swa ? "sliding" : "full");
   if (layer->n_kv_heads != other->n_kv_heads)
     return kvasir_keys_fail (keys, error,
-                             "layer %u: %u key and value heads expected as in layer %d, %u found",
-                             il, other->n_kv_heads, from, layer->n_kv_heads);
+                             "layer %u reads the rows of layer %d: its %u heads expected, %u found",
+                             il, from, other->n_kv_heads, layer->n_kv_heads);
   return TRUE;
 }
 
@@ -106,9 +107,9 @@ kvasir_read_sharing (KvasirModel *model, guint n_shared, GError **error)
       const guint back = hp->layers[i].is_swa ? 2 : 1;
       if (n_own < back)
         return kvasir_keys_fail (&keys, error,
-                                 "at most %u expected, %u found: layer %u would have "
-                                 "nothing to read",
-                                 hp->n_layers - back, n_shared, i);
+                                 "layer %u reads the rows of another: at least %u layers with rows "
+                                 "expected, %u of %u found",
+                                 i, back, n_own, hp->n_layers);
       if (!check_share (hp, &keys, i, (gint) (n_own - back), error))
         return FALSE;
       hp->layers[i].share = (gint) (n_own - back);
