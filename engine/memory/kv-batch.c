@@ -169,6 +169,17 @@ kvasir_kv_cache_recall (KvasirKvCache *self, guint first)
 
 /* ---- one ubatch */
 
+/* A batch goes on behind the last position of what is reported; a half may hold more than that. */
+static gboolean
+has_later_cells (const KvasirKvCache *self, const KvasirUbatch *ubatch, const KvasirKvSlice *slice)
+{
+  for (guint t = slice->first; t < slice->first + slice->n; t++)
+    if (kvasir_cells_get_span (&self->cells[slice->stream], (guint) ubatch->leads[t]).max >=
+        ubatch->pos[t])
+      return TRUE;
+  return FALSE;
+}
+
 void
 kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint i)
 {
@@ -177,6 +188,7 @@ kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint i)
 
   self->ubatch = ubatch;
   self->index = i;
+  self->has_later = FALSE;
   self->n_kv_before = self->n_kv;
   slots = peek_slots (self);
   g_array_set_size (self->memos, 0);
@@ -186,6 +198,7 @@ kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint i)
       KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, ubatch, k);
 
       self->heads[slice.stream] = self->cells[slice.stream].head;
+      self->has_later |= has_later_cells (self, ubatch, &slice);
       report_search (self, &slice);
       kvasir_kv_cache_occupy (self, ubatch, &slice, slots + slice.first);
       kvasir_kv_cache_set_head (self, slice.stream, slots[slice.first + slice.n - 1] + 1);
@@ -275,6 +288,7 @@ kvasir_kv_cache_fill_mask (const KvasirPart *part, guint64 *words, gsize words_p
                               .first = slice.first,
                               .n = slice.n,
                               .n_pos = self->n_pos,
+                              .has_later = self->has_later,
                               .slots = peek_slots (self),
                               .n_kv = self->n_kv };
 

@@ -71,6 +71,7 @@ struct _KvasirKvCache
   gint32 *overwritten;        /* (owned) [n_seq_max], highest position per sequence */
   const KvasirUbatch *ubatch; /* (unowned) applied last, NULL: none, or taken back */
   guint index;                /* its number */
+  gboolean has_later;         /* cells from before it lie at positions not below its tokens' */
   guint failed_stream;        /* where the last search failed */
   guint n_kv_before;
   guint n_kv;

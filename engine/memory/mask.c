@@ -14,17 +14,31 @@ compare_positions (const gint32 *pos, gint32 first, gint32 last)
   return inside;
 }
 
-/* Cells of @row at position @pos that lie behind (@x, @y) in reading order are closed. */
+/* Whether @cell is past token @t: later, or at the same position further down or right. */
+static gboolean
+is_past (const KvasirMaskRows *self, guint t, guint cell)
+{
+  const KvasirUbatch *ubatch = self->ubatch;
+  guint n = ubatch->n_tokens;
+  gint32 pos = self->cells->pos[cell];
+  const gint32 *place;
+
+  if (pos != ubatch->pos[t] || self->n_pos == 1)
+    return pos > ubatch->pos[t];
+  place = self->cells->places + 2 * cell;
+  return place[1] > ubatch->pos[n + t] ||
+         (place[1] == ubatch->pos[n + t] && place[0] > ubatch->pos[2 * n + t]);
+}
+
+/* Closes those of the 64 cells that begin at 64 @w that are past the token. */
 static void
-close_behind (const KvasirCells *cells, guint64 *row, guint w, gint32 pos, const gint32 *place)
+close_past (const KvasirMaskRows *self, guint t, guint64 *row, guint w)
 {
   for (guint64 left = row[w]; left != 0; left &= left - 1)
     {
       guint cell = w * 64 + (guint) __builtin_ctzll (left);
-      const gint32 *other = cells->places + 2 * cell;
 
-      if (cells->pos[cell] == pos &&
-          (other[1] > place[1] || (other[1] == place[1] && other[0] > place[0])))
+      if (is_past (self, t, cell))
         row[w] &= ~KVASIR_BIT (cell);
     }
 }
@@ -33,12 +47,10 @@ close_behind (const KvasirCells *cells, guint64 *row, guint w, gint32 pos, const
 static void
 fill_by_position (const KvasirMaskRows *self, guint t, const guint64 *owned, guint64 *row)
 {
-  const KvasirUbatch *ubatch = self->ubatch;
-  gint32 pos = ubatch->pos[t];
   gint32 first;
   gint32 last;
 
-  kvasir_window_get_range (self->window, pos, &first, &last);
+  kvasir_window_get_range (self->window, self->ubatch->pos[t], &first, &last);
   for (guint w = 0; w < self->n_kv / 64; w++)
     {
       row[w] = owned[w];
@@ -46,9 +58,7 @@ fill_by_position (const KvasirMaskRows *self, guint t, const guint64 *owned, gui
         continue;
       row[w] &= compare_positions (self->cells->pos + 64 * w, first, last);
       if (self->n_pos > 1 && self->window->is_causal)
-        close_behind (self->cells, row, w, pos,
-                      (const gint32[]){ ubatch->pos[2 * ubatch->n_tokens + t],
-                                        ubatch->pos[ubatch->n_tokens + t] });
+        close_past (self, t, row, w);
     }
 }
 
@@ -56,11 +66,12 @@ fill_by_position (const KvasirMaskRows *self, guint t, const guint64 *owned, gui
 static void
 fill_plain (const KvasirMaskRows *self, guint t, const guint64 *owned, guint64 *row)
 {
-  const KvasirUbatch *ubatch = self->ubatch;
+  /* Positions of a sequence never fall inside a batch, places in an image may. */
+  guint first = self->n_pos > 1 ? self->first : t + 1;
 
   memcpy (row, owned, self->n_kv / 64 * sizeof *row);
-  for (guint u = t + 1; u < self->first + self->n; u++)
-    if (ubatch->pos[u] > ubatch->pos[t])
+  for (guint u = first; u < self->first + self->n; u++)
+    if (is_past (self, t, self->slots[u]))
       row[self->slots[u] / 64] &= ~KVASIR_BIT (self->slots[u]);
 }
 
@@ -68,7 +79,7 @@ void
 kvasir_mask_fill (const KvasirMaskRows *self, guint64 *words, gsize words_per_row)
 {
   gboolean is_plain =
-      self->window->kind == KVASIR_WINDOW_NONE && self->window->is_causal && self->n_pos == 1;
+      self->window->kind == KVASIR_WINDOW_NONE && self->window->is_causal && !self->has_later;
 
   for (guint i = 0; i < self->n; i++)
     {

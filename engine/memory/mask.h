@@ -24,6 +24,7 @@ typedef struct
   guint first; /* tokens first ... first + n - 1 of the ubatch */
   guint n;
   guint n_pos;          /* positions of a token */
+  gboolean has_later;   /* cells from before lie at positions not below the tokens' */
   const guint32 *slots; /* [ubatch->n_tokens] */
   guint n_kv;
 } KvasirMaskRows;

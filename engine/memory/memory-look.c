@@ -45,55 +45,54 @@ kvasir_memory_get_size (const KvasirMemory *self, guint cache)
   return info.size;
 }
 
-/* ---- ranges. The parts report what they hold: of several first positions the largest and of the
- * last ones the smallest. A part that holds nothing has nothing to say while another holds cells.
- */
+/* ---- ranges: of a pair what the sliding half holds, of a hybrid what both halves hold */
+
+/* The part that speaks for attention, which comes first; of a pair the sliding half, unless it
+ * holds nothing. */
+static const KvasirPart *
+peek_attention (const KvasirMemory *self, guint seq)
+{
+  const KvasirPart *sliding = self->is_sliding ? self->parts[1] : NULL;
+
+  if (sliding != NULL && sliding->vtable->pos_max (sliding, seq) >= 0)
+    return sliding;
+  return self->parts[0];
+}
 
 static const KvasirPart *
-peek_reporting (const KvasirMemory *self, guint i)
+peek_recurrent (const KvasirMemory *self)
 {
-  /* Where there are two caches the full one holds at least what the sliding one does. */
-  gboolean has_pair =
-      self->klass == KVASIR_MEMORY_KV_ISWA || self->klass == KVASIR_MEMORY_HYBRID_ISWA;
-
-  return has_pair && i == 0 ? NULL : self->parts[i];
+  return self->klass == KVASIR_MEMORY_HYBRID || self->klass == KVASIR_MEMORY_HYBRID_ISWA
+             ? self->parts[self->n_parts - 1]
+             : NULL;
 }
 
 gint32
 kvasir_memory_seq_pos_min (const KvasirMemory *self, gint seq)
 {
-  gint32 min = -1;
+  const KvasirPart *attention, *recurrent;
+  gint32 min;
 
   g_return_val_if_fail (self != NULL && seq >= 0 && (guint) seq < self->n_seq_max, -1);
-  for (guint i = 0; i < self->n_parts; i++)
-    {
-      const KvasirPart *part = peek_reporting (self, i);
 
-      if (part != NULL)
-        min = MAX (min, part->vtable->pos_min (part, (guint) seq));
-    }
-  if (min < 0 && self->n_parts > 0)
-    min = self->parts[0]->vtable->pos_min (self->parts[0], (guint) seq);
-  return min;
+  attention = peek_attention (self, (guint) seq);
+  recurrent = peek_recurrent (self);
+  min = attention->vtable->pos_min (attention, (guint) seq);
+  return recurrent != NULL ? MAX (min, recurrent->vtable->pos_min (recurrent, (guint) seq)) : min;
 }
 
 gint32
 kvasir_memory_seq_pos_max (const KvasirMemory *self, gint seq)
 {
-  gint32 max = G_MAXINT32;
+  const KvasirPart *attention, *recurrent;
+  gint32 max;
 
   g_return_val_if_fail (self != NULL && seq >= 0 && (guint) seq < self->n_seq_max, -1);
-  for (guint i = 0; i < self->n_parts; i++)
-    {
-      const KvasirPart *part = peek_reporting (self, i);
-      gint32 last = part != NULL ? part->vtable->pos_max (part, (guint) seq) : -1;
 
-      if (last >= 0)
-        max = MIN (max, last);
-    }
-  if (max == G_MAXINT32)
-    max = self->n_parts > 0 ? self->parts[0]->vtable->pos_max (self->parts[0], (guint) seq) : -1;
-  return max;
+  attention = peek_attention (self, (guint) seq);
+  recurrent = peek_recurrent (self);
+  max = attention->vtable->pos_max (attention, (guint) seq);
+  return recurrent != NULL ? MIN (max, recurrent->vtable->pos_max (recurrent, (guint) seq)) : max;
 }
 
 const char *

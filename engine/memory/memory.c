@@ -286,7 +286,7 @@ kvasir_memory_update_done (KvasirMemory *self, gint64 duration_us)
 static gboolean
 check_state_class (const KvasirMemory *self, GError **error)
 {
-  return (self->klass == KVASIR_MEMORY_KV && self->n_streams == 1) ||
+  return (self->klass == KVASIR_MEMORY_KV && self->n_streams == 1 && !self->v_transposed) ||
          kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_UNSUPPORTED,
                              "Saved state: memory of kind %s cannot be saved",
                              kvasir_memory_class_get_name (self->klass));
