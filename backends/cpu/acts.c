@@ -31,6 +31,22 @@ kvasir_acts_get (const KvasirActsLayout *layout, uint8_t *memory, int64_t token)
                        .s = s + token * n_blocks };
 }
 
+int64_t
+kvasir_acts_get_piece (int64_t k)
+{
+  int64_t n = KVASIR_PIECE_ELEMENTS / k;
+
+  return n > 0 ? n : 1;
+}
+
+void
+kvasir_acts_copy (KvasirActs from, KvasirActs to, int64_t k)
+{
+  memcpy (to.q, from.q, (size_t) k);
+  memcpy (to.d, from.d, (size_t) (k / 32) * sizeof (float));
+  memcpy (to.s, from.s, (size_t) (k / 32) * sizeof (float));
+}
+
 void
 kvasir_acts_clear (KvasirActs acts, int64_t k)
 {

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "backends/cpu/kernels.h"
+#include "backends/cpu/ops.h"
 
 typedef struct
 {
@@ -19,4 +19,8 @@ int64_t kvasir_acts_pad (int64_t n_tokens);
 size_t kvasir_acts_get_bytes (const KvasirActsLayout *layout);
 /* The activations of token @token in @memory. */
 KvasirActs kvasir_acts_get (const KvasirActsLayout *layout, uint8_t *memory, int64_t token);
+/* Tokens of @k elements that are rounded as one piece. */
+int64_t kvasir_acts_get_piece (int64_t k);
+/* Without the second eight bits. */
+void kvasir_acts_copy (KvasirActs from, KvasirActs to, int64_t k);
 void kvasir_acts_clear (KvasirActs acts, int64_t k);

@@ -69,18 +69,10 @@ get_layout (const KvasirTensor *node)
 }
 
 static int64_t
-get_rows_per_piece (int64_t k)
-{
-  int64_t n = KVASIR_PIECE_ELEMENTS / k;
-
-  return n > 0 ? n : 1;
-}
-
-static int64_t
 count_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
 {
   KvasirActsLayout layout = get_layout (item->node);
-  int64_t per_piece = get_rows_per_piece (layout.k);
+  int64_t per_piece = kvasir_acts_get_piece (layout.k);
 
   (void) run;
   return (layout.n_tokens + per_piece - 1) / per_piece;
@@ -90,7 +82,7 @@ static void
 run_quantize (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 {
   KvasirActsLayout layout = get_layout (item->node);
-  int64_t per_piece = get_rows_per_piece (layout.k), row = piece * per_piece;
+  int64_t per_piece = kvasir_acts_get_piece (layout.k), row = piece * per_piece;
   int64_t end = row + per_piece < layout.n_tokens ? row + per_piece : layout.n_tokens;
 
   for (; row < end; row++)
@@ -115,8 +107,6 @@ get_product (const KvasirTensor *node, int64_t expert, int64_t row, int64_t n_ro
     product.bias = (const float *) (const void *) kvasir_tensor_get_row (bias, expert, 0, 0) + row;
   return product;
 }
-
-/* ---- short steps ------------------------------------------------------------------------ */
 
 static int64_t
 get_rows_per_short_piece (const KvasirTensor *node)
@@ -163,8 +153,6 @@ run_short (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
       multiply_pair (item, run, pair, row, row_end);
 }
 
-/* ---- long steps ------------------------------------------------------------------------- */
-
 /* Some pairs of one expert: copies of their inputs, and a tile of their results. */
 typedef struct
 {
@@ -194,14 +182,6 @@ get_inputs_bytes (int64_t k, bool takes_int8)
 #define TILE_BYTES (CHUNK * KVASIR_TILE_ROWS * sizeof (float))
 
 static void
-copy_acts (const KvasirActs *from, const KvasirActs *to, int64_t k)
-{
-  memcpy (to->q, from->q, (size_t) k);
-  memcpy (to->d, from->d, (size_t) (k / 32) * sizeof (float));
-  memcpy (to->s, from->s, (size_t) (k / 32) * sizeof (float));
-}
-
-static void
 gather_acts (const KvasirOpItem *item, Chunk *chunk)
 {
   KvasirActsLayout all = get_layout (item->node), own = { all.k, CHUNK, false };
@@ -215,7 +195,7 @@ gather_acts (const KvasirOpItem *item, Chunk *chunk)
         {
           int64_t row = get_x_row (item->node, chunk->pairs[i]);
           KvasirActs from = kvasir_acts_get (&all, item->slot, row);
-          copy_acts (&from, &to, all.k);
+          kvasir_acts_copy (from, to, all.k);
         }
       else
         kvasir_acts_clear (to, all.k);

@@ -24,18 +24,10 @@ get_layout (int64_t k, int64_t n_tokens)
 }
 
 static int64_t
-get_tokens_per_piece (int64_t k)
-{
-  int64_t n = KVASIR_PIECE_ELEMENTS / k;
-
-  return n > 0 ? n : 1;
-}
-
-static int64_t
 count_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
 {
   const KvasirTensor *x = item->node->src[1];
-  int64_t per_piece = get_tokens_per_piece (x->ne[0]);
+  int64_t per_piece = kvasir_acts_get_piece (x->ne[0]);
 
   if (!get_kernel (item->node, run->kernels)->takes_int8 || x->ne[1] == 0)
     return 0;
@@ -46,7 +38,7 @@ static void
 run_quantize (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 {
   const KvasirTensor *x = item->node->src[1];
-  int64_t per_piece = get_tokens_per_piece (x->ne[0]);
+  int64_t per_piece = kvasir_acts_get_piece (x->ne[0]);
   int64_t token = piece * per_piece;
   int64_t end = token + per_piece;
   KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);

@@ -3,40 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "layers.h"
 #include "rig.h"
 
 enum
 {
-  MAX_INPUTS = 6,
   OFFSET = 5 /* of the state in its row */
-};
-
-/* What an operation reads beside its state. @sign: 0 both, 1 positive, -1 negative. */
-typedef struct
-{
-  int src;
-  int ne0, ne1; /* ne1 0: a vector */
-  gboolean is_per_token;
-  int sign;
-  float scale;
-} Input;
-
-typedef struct Layer Layer;
-
-/* The state after one token, and the token's result. */
-typedef void (*StepFn) (const Layer *layer, float *const x[MAX_INPUTS], double *state, double *y);
-
-/* Inputs are in the order of @inputs, which is that of StepFn's arguments. */
-struct Layer
-{
-  KvasirOp op;
-  int state_src;
-  int ne0, ne1; /* of the result, without tokens; ne1 0: a vector */
-  int n_state;
-  gboolean by_group;
-  int a, b, c, d; /* sizes that the formula wants */
-  StepFn step;
-  Input inputs[MAX_INPUTS];
 };
 
 static int
@@ -45,172 +17,12 @@ get_length (const Input *input)
   return input->ne0 * MAX (input->ne1, 1);
 }
 
-/* [c - 1, D] columns before the token. a: c, b: D */
-static void
-step_conv (const Layer *l, float *const x[MAX_INPUTS], double *state, double *y)
-{
-  int c = l->a;
-
-  for (int d = 0; d < l->b; d++)
-    {
-      double *columns = state + d * (c - 1), sum = x[2] ? x[2][d] : 0;
-      for (int i = 0; i < c; i++)
-        {
-          double weight = x[1] ? x[1][d * c + i] : i == 0;
-          sum += weight * (i < c - 1 ? columns[i] : x[0][d]);
-        }
-      y[d] = sum;
-      for (int i = 0; i + 1 < c - 1; i++)
-        columns[i] = columns[i + 1];
-      if (c > 1)
-        columns[c - 2] = x[0][d];
-    }
-}
-
-/* a: N, b: p, c: H, d: G. Inputs x, dt, A, B, C, D. */
-static void
-step_ssm (const Layer *l, float *const x[MAX_INPUTS], double *state, double *y)
-{
-  for (int h = 0; h < l->c; h++)
-    for (int p = 0; p < l->b; p++)
-      {
-        double dt = log (1 + exp ((double) x[1][h])), u = x[0][h * l->b + p], sum = 0;
-        int group = h / (l->c / l->d);
-        for (int n = 0; n < l->a; n++)
-          {
-            double *s = state + (h * l->b + p) * l->a + n;
-            double rate = l->inputs[2].ne0 == 1 ? x[2][h] : x[2][h * l->a + n];
-            *s = *s * exp (dt * rate) + dt * u * x[3][group * l->a + n];
-            sum += x[4][group * l->a + n] * *s;
-          }
-        y[h * l->b + p] = sum + x[5][h] * u;
-      }
-}
-
-/* a: d, b: H. Inputs r, w, k, v, kappa, a. */
-static void
-step_wkv7 (const Layer *l, float *const x[MAX_INPUTS], double *state, double *y)
-{
-  int d = l->a;
-
-  for (int h = 0; h < l->b; h++)
-    for (int i = 0; i < d; i++)
-      {
-        const float *r = x[0] + h * d, *w = x[1] + h * d, *k = x[2] + h * d, *v = x[3] + h * d;
-        const float *kappa = x[4] + h * d, *a = x[5] + h * d;
-        double *s = state + (h * d + i) * d, removed = 0, sum = 0;
-        for (int j = 0; j < d; j++)
-          removed += kappa[j] * s[j];
-        for (int j = 0; j < d; j++)
-          {
-            s[j] = s[j] * w[j] + (double) v[i] * k[j] - removed * kappa[j] * a[j];
-            sum += s[j] * r[j];
-          }
-        y[h * d + i] = sum;
-      }
-}
-
-/* a: dk, b: dv, c: Hv, d: Hk. Inputs q, k, v, log decay, beta. */
-static void
-step_delta (const Layer *l, float *const x[MAX_INPUTS], double *state, double *y)
-{
-  for (int h = 0; h < l->c; h++)
-    for (int i = 0; i < l->b; i++)
-      {
-        int key_head = l->by_group ? h / (l->c / l->d) : h % l->d;
-        const float *q = x[0] + key_head * l->a, *k = x[1] + key_head * l->a;
-        double *s = state + (h * l->b + i) * l->a, known = 0, sum = 0;
-        for (int j = 0; j < l->a; j++)
-          {
-            s[j] *= exp ((double) x[3][h]);
-            known += s[j] * k[j];
-          }
-        for (int j = 0; j < l->a; j++)
-          {
-            s[j] += x[4][h] * (x[2][h * l->b + i] - known) * k[j];
-            sum += s[j] * q[j];
-          }
-        y[h * l->b + i] = sum / sqrt (l->a);
-      }
-}
-
-/* a: columns, b: channels; without weights for the shift by one token. */
-#define CONV(c, channels, bias)                                                                    \
-  {                                                                                                \
-    .op = KVASIR_OP_CONV, .state_src = 2, .ne0 = channels, .n_state = (c - 1) * channels, .a = c,  \
-    .b = channels, .step = step_conv, .inputs = {                                                  \
-      { 0, channels, 0, TRUE, 0, 1 },                                                              \
-      { 1, c, channels, FALSE, 0, 1 },                                                             \
-      { bias, channels, 0, FALSE, 0, 1 }                                                           \
-    }                                                                                              \
-  }
-#define SHIFT(channels)                                                                            \
-  {                                                                                                \
-    .op = KVASIR_OP_CONV, .state_src = 2, .ne0 = channels, .n_state = channels, .a = 2,            \
-    .b = channels, .step = step_conv, .inputs = {                                                  \
-      { 0, channels, 0, TRUE, 0, 1 }                                                               \
-    }                                                                                              \
-  }
-#define SSM(width, p, heads, groups, rates)                                                        \
-  {                                                                                                \
-    .op = KVASIR_OP_SSM_SCAN, .state_src = 6, .ne0 = p, .ne1 = heads,                              \
-    .n_state = width * p * heads, .a = width, .b = p, .c = heads, .d = groups, .step = step_ssm,   \
-    .inputs = {                                                                                    \
-      { 0, p, heads, TRUE, 0, 1 },                                                                 \
-      { 1, heads, 0, TRUE, 0, 2 },                                                                 \
-      { 2, rates, heads, FALSE, -1, 1 },                                                           \
-      { 3, width, groups, TRUE, 0, 1 },                                                            \
-      { 4, width, groups, TRUE, 0, 0.3f },                                                         \
-      { 5, heads, 0, FALSE, 0, 1 }                                                                 \
-    }                                                                                              \
-  }
-#define WKV7(width, heads)                                                                         \
-  {                                                                                                \
-    .op = KVASIR_OP_WKV7, .state_src = 6, .ne0 = width, .ne1 = heads,                              \
-    .n_state = width * width * heads, .a = width, .b = heads, .step = step_wkv7, .inputs = {       \
-      { 0, width, heads, TRUE, 0, 0.3f },                                                          \
-      { 1, width, heads, TRUE, 1, 1 },                                                             \
-      { 2, width, heads, TRUE, 0, 1 },                                                             \
-      { 3, width, heads, TRUE, 0, 1 },                                                             \
-      { 4, width, heads, TRUE, 0, 0.2f },                                                          \
-      { 5, width, heads, TRUE, 1, 1 }                                                              \
-    }                                                                                              \
-  }
-#define DELTA(dk, dv, v_heads, k_heads, group)                                                     \
-  {                                                                                                \
-    .op = KVASIR_OP_DELTA, .state_src = 5, .ne0 = dv, .ne1 = v_heads,                              \
-    .n_state = dk * dv * v_heads, .by_group = group, .a = dk, .b = dv, .c = v_heads, .d = k_heads, \
-    .step = step_delta, .inputs = {                                                                \
-      { 0, dk, k_heads, TRUE, 0, 1 },                                                              \
-      { 1, dk, k_heads, TRUE, 0, 0.2f },                                                           \
-      { 2, dv, v_heads, TRUE, 0, 1 },                                                              \
-      { 3, v_heads, 0, TRUE, -1, 1 },                                                              \
-      { 4, v_heads, 0, TRUE, 1, 1 }                                                                \
-    }                                                                                              \
-  }
-
-static const Layer layers[] = {
-  CONV (4, 67, 4),
-  CONV (3, 1100, 4),
-  CONV (2, 5, 4),
-  SHIFT (77),
-  SSM (16, 1, 75, 1, 16),
-  SSM (13, 1, 6, 2, 13),
-  SSM (31, 70, 4, 2, 1),
-  SSM (128, 8, 6, 3, 1),
-  WKV7 (16, 3),
-  WKV7 (64, 2),
-  DELTA (31, 33, 6, 3, FALSE),
-  DELTA (31, 33, 6, 3, TRUE),
-  DELTA (64, 16, 4, 4, FALSE),
-};
-
 /* Inputs of whole sequences, from which steps take their tokens. */
 typedef struct
 {
   const Layer *layer;
   int n_seqs, n_tokens;
-  float *values[MAX_INPUTS]; /* [n_seqs][n_tokens][length], or [length] */
+  float *values[LAYER_MAX_INPUTS]; /* [n_seqs][n_tokens][length], or [length] */
 } Story;
 
 static void
@@ -219,7 +31,7 @@ story_init (Story *self, const Layer *layer, int n_seqs, int n_tokens)
   g_autoptr (GRand) rand = g_rand_new_with_seed (12);
 
   *self = (Story){ layer, n_seqs, n_tokens, { NULL } };
-  for (int i = 0; i < MAX_INPUTS && layer->inputs[i].ne0 > 0; i++)
+  for (int i = 0; i < LAYER_MAX_INPUTS && layer->inputs[i].ne0 > 0; i++)
     {
       const Input *input = &layer->inputs[i];
       gsize n = (gsize) get_length (input);
@@ -236,7 +48,7 @@ story_init (Story *self, const Layer *layer, int n_seqs, int n_tokens)
 static void
 story_clear (Story *self)
 {
-  for (int i = 0; i < MAX_INPUTS; i++)
+  for (int i = 0; i < LAYER_MAX_INPUTS; i++)
     g_free (self->values[i]);
 }
 
@@ -277,7 +89,7 @@ story_make_node (
   gint64 ne[3] = { l->ne0, l->ne1 > 0 ? l->ne1 : n, l->ne1 > 0 ? n : 1 };
   KvasirTensor *node = rig_node (rig, l->op, ne, NULL, NULL, NULL);
 
-  for (int i = 0; i < MAX_INPUTS && l->inputs[i].ne0 > 0; i++)
+  for (int i = 0; i < LAYER_MAX_INPUTS && l->inputs[i].ne0 > 0; i++)
     node->src[l->inputs[i].src] = story_make_input (self, rig, i, range[0], range[1]);
   node->src[l->state_src] = state;
   node->src[l->state_src + 1] = rows;
@@ -318,14 +130,14 @@ tell (const Story *self, int sequence, const float *before, double *results, dou
 {
   const Layer *l = self->layer;
   int n_result = l->ne0 * MAX (l->ne1, 1);
-  float *x[MAX_INPUTS];
+  float *x[LAYER_MAX_INPUTS];
 
   for (int i = 0; i < l->n_state; i++)
     states[i] = before ? before[i] : 0;
   for (int t = 0; t < self->n_tokens; t++)
     {
       double *state = states + (gsize) (t + 1) * (gsize) l->n_state;
-      for (int i = 0; i < MAX_INPUTS; i++)
+      for (int i = 0; i < LAYER_MAX_INPUTS; i++)
         {
           int at = (sequence * self->n_tokens + t) * get_length (&l->inputs[i]);
           x[i] = self->values[i] ? self->values[i] + (l->inputs[i].is_per_token ? at : 0) : NULL;
@@ -398,7 +210,7 @@ static void
 check_layers (KvasirOp op)
 {
   for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
-    for (gsize i = 0; i < G_N_ELEMENTS (layers); i++)
+    for (gsize i = 0; i < n_layers; i++)
       for (int n = 1; layers[i].op == op && n <= 7; n += 3)
         for (int n_seqs = 1; n_seqs <= 3; n_seqs += 2)
           {
@@ -478,7 +290,7 @@ static void
 test_cut (void)
 {
   for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
-    for (gsize i = 0; i < G_N_ELEMENTS (layers); i++)
+    for (gsize i = 0; i < n_layers; i++)
       for (int n_threads = 1; n_threads <= 4; n_threads++)
         check_cut (*isa, &layers[i], n_threads);
 }
@@ -489,7 +301,7 @@ test_unsupported (void)
   g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 1);
   const KvasirDeviceVtable *vtable = rig->device->vtable;
 
-  for (gsize i = 0; i < G_N_ELEMENTS (layers); i++)
+  for (gsize i = 0; i < n_layers; i++)
     {
       const Layer *l = &layers[i];
       Story story;
