@@ -114,6 +114,6 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
     .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .sum = sum,                  \
     .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
     .update = update_line, .rotate = rotate, .quantize = quantize, .products = products,           \
-    .transpose = transpose, .dense = dense, .hadamard = hadamard, .turn = turn, .score = score, .mix = mix,      \
-    .softmax = softmax,                                                                            \
+    .transpose = transpose, .dense = dense, .hadamard = hadamard, .turn = turn, .score = score,    \
+    .mix = mix, .softmax = softmax,                                                                \
   }
