@@ -78,6 +78,13 @@ void kvasir_cli_print_json (json_t *value);
 /* Type of a name such as "q8_0"; -1 where a cache can't have it. */
 int kvasir_cli_find_cache_type (const char *name);
 
+/* ---- caches.c: what a memory is made of */
+/* One line for each cache, under a heading: cells, streams, window, what a token or a sequence
+ * takes. */
+void kvasir_cli_print_caches (const KvasirFit *fit);
+/* The same as a list. (transfer full) */
+json_t *kvasir_cli_make_caches (const KvasirFit *fit);
+
 /* Subcommands: argv[0] is their name. */
 int kvasir_cli_run (int argc, char **argv);
 int kvasir_cli_info (int argc, char **argv);

@@ -8,6 +8,7 @@ typedef struct
   KvasirGguf *gguf;
   KvasirModel *model;
   GError *obstacle; /* (nullable): why the engine can't run it */
+  KvasirFit fit;    /* with the settings of the app; empty with an obstacle */
 } Described;
 
 static void
@@ -16,6 +17,7 @@ described_clear (Described *self)
   g_clear_pointer (&self->gguf, kvasir_gguf_free);
   g_clear_pointer (&self->model, kvasir_model_unref);
   g_clear_error (&self->obstacle);
+  kvasir_fit_clear (&self->fit);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Described, described_clear)
 
@@ -24,13 +26,14 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Described, described_clear)
 static gboolean
 describe (const char *path, KvasirDevice *device, Described *out, GError **error)
 {
-  KvasirModelParams params = { .device = device, .no_alloc = TRUE };
+  KvasirModelParams params = { .device = device };
+  KvasirContextParams context_params;
 
+  kvasir_context_params_init (&context_params);
   out->gguf = kvasir_gguf_open (path, error);
   if (out->gguf == NULL)
     return FALSE;
-  out->model = kvasir_model_new (path, &params, &out->obstacle);
-  if (out->model != NULL)
+  if (kvasir_fit_measure (device, path, &context_params, &out->fit, &out->model, &out->obstacle))
     return TRUE;
   params.vocab_only = TRUE;
   out->model = kvasir_model_new (path, &params, error);
@@ -71,12 +74,12 @@ make_json (const Described *d)
     json_object_set_new (out, "obstacle", kvasir_cli_json_text (d->obstacle->message));
   else
     json_object_update_new (
-        out, json_pack ("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "memory",
-                        kvasir_memory_class_get_name (info->memory_class), "n_ctx_train",
-                        (int) info->n_ctx_train, "n_layers", (int) info->n_layers, "n_embd",
-                        (int) info->n_embd, "n_heads", (int) info->n_heads, "n_kv_heads",
-                        (int) info->n_kv_heads, "head_dim", (int) info->head_dim, "n_ff",
-                        (int) info->n_ff, "kv_bytes_per_token_f16",
+        out, json_pack ("{s:s, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "memory",
+                        kvasir_memory_class_get_name (info->memory_class), "caches",
+                        kvasir_cli_make_caches (&d->fit), "n_ctx_train", (int) info->n_ctx_train,
+                        "n_layers", (int) info->n_layers, "n_embd", (int) info->n_embd, "n_heads",
+                        (int) info->n_heads, "n_kv_heads", (int) info->n_kv_heads, "head_dim",
+                        (int) info->head_dim, "n_ff", (int) info->n_ff, "kv_bytes_per_token_f16",
                         (json_int_t) info->kv_bytes_per_token_f16));
   json_object_update_new (out, json_pack ("{s:s, s:i, s:b, s:b}", "tokenizer",
                                           kvasir_vocab_get_description (vocab), "n_vocab",
@@ -105,10 +108,7 @@ print_field (const char *name, const char *format, ...)
 static void
 print_shape (const KvasirModelInfo *info)
 {
-  g_autofree char *per_token = kvasir_cli_format_bytes (info->kv_bytes_per_token_f16);
-
-  print_field ("memory", "%s, %s for each token (f16)",
-               kvasir_memory_class_get_name (info->memory_class), per_token);
+  print_field ("memory", "%s", kvasir_memory_class_get_name (info->memory_class));
   print_field ("trained context", "%u tokens", info->n_ctx_train);
   print_field ("layers", "%u, %u wide, feed-forward %u", info->n_layers, info->n_embd, info->n_ff);
   print_field ("heads", "%u of %u, %u for keys and values", info->n_heads, info->head_dim,
@@ -167,6 +167,11 @@ print_text (const Described *d)
                kvasir_vocab_can_tokenize (vocab) ? "" : ", cannot read text yet");
   print_field ("chat template", "%s",
                kvasir_vocab_get_chat_template (vocab) != NULL ? "yes" : "none");
+  if (d->obstacle == NULL && d->fit.caches->len > 0)
+    {
+      g_print ("\n");
+      kvasir_cli_print_caches (&d->fit);
+    }
   print_keys (d->gguf);
   print_tensors (d->gguf);
 }
@@ -181,7 +186,7 @@ kvasir_cli_info (int argc, char **argv)
     G_OPTION_ENTRY_NULL,
   };
   const KvasirCommandLine line = { "FILE.gguf - describe a model file", entries, NULL, 1, 1 };
-  g_auto (Described) described = { NULL, NULL, NULL };
+  g_auto (Described) described = { NULL, NULL, NULL, { 0 } };
   g_autoptr (KvasirDevice) device = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree char *path = NULL;

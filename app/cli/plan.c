@@ -4,6 +4,7 @@
 typedef struct
 {
   gint n_ctx, n_seqs, n_batch, n_ubatch;
+  gboolean streams, transposed, swa_full;
   char *type_k, *type_v; /* (owned) (nullable) */
 } PlanArgs;
 
@@ -42,6 +43,9 @@ static gboolean
 fill_params (const PlanArgs *args, KvasirContextParams *params, GError **error)
 {
   kvasir_context_params_init (params);
+  params->kv_unified = !args->streams;
+  params->flash_attn = !args->transposed;
+  params->swa_full = args->swa_full;
   return set_count ("ctx", args->n_ctx, &params->n_ctx, error) &&
          set_count ("seqs", args->n_seqs, &params->n_seq_max, error) &&
          set_count ("batch", args->n_batch, &params->n_batch, error) &&
@@ -90,13 +94,15 @@ make_json (const KvasirFit *fit, const KvasirModelInfo *info, const GArray *rows
                                               kvasir_memory_kind_get_name (row->kind), "bytes",
                                               (json_int_t) row->n_bytes));
     }
-  return json_pack ("{s:o, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:b, s:o}", "title",
-                    kvasir_cli_json_text (info->title), "n_ctx", (int) p->n_ctx, "n_seq_max",
-                    (int) p->n_seq_max, "n_batch", (int) p->n_batch, "n_ubatch", (int) p->n_ubatch,
-                    "type_k", kvasir_type_get_name ((int) p->type_k), "type_v",
-                    kvasir_type_get_name ((int) p->type_v), "need_bytes",
-                    (json_int_t) fit->need_bytes, "free_bytes", (json_int_t) fit->free_bytes,
-                    "fits", fit->fits, "rows", list);
+  return json_pack (
+      "{s:o, s:s, s:o, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:b, s:o}", "title",
+      kvasir_cli_json_text (info->title), "memory",
+      kvasir_memory_class_get_name (fit->memory_class), "caches", kvasir_cli_make_caches (fit),
+      "n_ctx", (int) p->n_ctx, "n_ctx_seq", (int) fit->n_ctx_seq, "n_seq_max", (int) p->n_seq_max,
+      "n_batch", (int) p->n_batch, "n_ubatch", (int) p->n_ubatch, "type_k",
+      kvasir_type_get_name ((int) p->type_k), "type_v", kvasir_type_get_name ((int) p->type_v),
+      "need_bytes", (json_int_t) fit->need_bytes, "free_bytes", (json_int_t) fit->free_bytes,
+      "fits", fit->fits, "rows", list);
 }
 
 static void
@@ -106,9 +112,13 @@ print_text (const KvasirFit *fit, const KvasirModelInfo *info, const GArray *row
   g_autofree char *need = kvasir_cli_format_bytes (fit->need_bytes);
   g_autofree char *free_text = kvasir_cli_format_bytes (fit->free_bytes);
 
-  g_print ("%s with %u cells, %u sequences, K %s, V %s, physical batches of %u\n\n", info->title,
-           p->n_ctx, p->n_seq_max, kvasir_type_get_name ((int) p->type_k),
-           kvasir_type_get_name ((int) p->type_v), p->n_ubatch);
+  g_print ("%s: memory of kind %s, %u sequences, K %s, V %s%s, physical batches of %u\n\n",
+           info->title, kvasir_memory_class_get_name (fit->memory_class), p->n_seq_max,
+           kvasir_type_get_name ((int) p->type_k), kvasir_type_get_name ((int) p->type_v),
+           p->flash_attn ? "" : " transposed", p->n_ubatch);
+  kvasir_cli_print_caches (fit);
+  if (fit->caches->len > 0)
+    g_print ("\n");
   g_print ("%-8s %-12s %-12s %12s\n", "device", "memory", "for", "bytes");
   for (guint i = 0; i < rows->len; i++)
     {
@@ -158,6 +168,12 @@ kvasir_cli_plan (int argc, char **argv)
       "N" },
     { "type-k", 0, 0, G_OPTION_ARG_STRING, &args.type_k, "Type of keys (default f16)", "TYPE" },
     { "type-v", 0, 0, G_OPTION_ARG_STRING, &args.type_v, "Type of values (default f16)", "TYPE" },
+    { "streams", 0, 0, G_OPTION_ARG_NONE, &args.streams, "Cells of its own for each sequence",
+      NULL },
+    { "transposed", 0, 0, G_OPTION_ARG_NONE, &args.transposed, "Values as without flash attention",
+      NULL },
+    { "swa-full", 0, 0, G_OPTION_ARG_NONE, &args.swa_full,
+      "As many cells for sliding layers as for the others", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
     G_OPTION_ENTRY_NULL,
   };

@@ -109,6 +109,9 @@ typedef struct
   gboolean fits;
   GArray *rows;               /* (owned) of KvasirMemoryRow */
   KvasirContextParams params; /* in force */
+  KvasirMemoryClass memory_class;
+  guint n_ctx_seq; /* cells that one sequence may hold */
+  GArray *caches;  /* (owned) of KvasirCacheInfo; none of encoders, which keep nothing */
 } KvasirFit;
 
 /* What a model at @path would take with @params, without loading it. @info: (out) (nullable): a

@@ -1,6 +1,25 @@
 /* The planner: a model and a context in measuring mode. */
 #include "engine/session/context-private.h"
 
+static void
+describe_memory (KvasirContext *context, KvasirFit *fit)
+{
+  const KvasirMemory *memory = kvasir_context_get_memory (context);
+  guint n_caches = kvasir_memory_get_n_caches (memory);
+
+  fit->memory_class = kvasir_memory_get_class (memory);
+  fit->n_ctx_seq = kvasir_context_get_n_ctx_seq (context);
+  fit->caches = g_array_new (FALSE, FALSE, sizeof (KvasirCacheInfo));
+  if (fit->memory_class == KVASIR_MEMORY_NONE)
+    n_caches = 0;
+  for (guint i = 0; i < n_caches; i++)
+    {
+      KvasirCacheInfo info;
+      kvasir_memory_get_cache_info (memory, i, &info);
+      g_array_append_val (fit->caches, info);
+    }
+}
+
 gboolean
 kvasir_fit_measure (KvasirDevice *device,
                     const char *path,
@@ -24,6 +43,7 @@ kvasir_fit_measure (KvasirDevice *device,
     return FALSE;
   fit->rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
   fit->params = *kvasir_context_get_params (context);
+  describe_memory (context, fit);
   kvasir_context_append_breakdown (context, fit->rows);
   for (guint i = 0; i < fit->rows->len; i++)
     fit->need_bytes += g_array_index (fit->rows, KvasirMemoryRow, i).n_bytes;
@@ -39,4 +59,5 @@ void
 kvasir_fit_clear (KvasirFit *fit)
 {
   g_clear_pointer (&fit->rows, g_array_unref);
+  g_clear_pointer (&fit->caches, g_array_unref);
 }

@@ -333,6 +333,56 @@ test_plan (void)
 
 /* The small model has a tokenizer and a template, and says nothing of sense: what it says must be
  * text, the same each time, and end by itself. */
+/* One cache of `info` or `plan`. */
+static void
+check_cache (const json_t *out, guint i, const char *name, int size, int n_swa, int n_bytes)
+{
+  const json_t *cache = json_array_get (json_object_get (out, "caches"), i);
+
+  g_assert_cmpstr (json_string_value (json_object_get (cache, "name")), ==, name);
+  g_assert_cmpint (json_integer_value (json_object_get (cache, "size")), ==, size);
+  g_assert_cmpint (json_integer_value (json_object_get (cache, "n_swa")), ==, n_swa);
+  g_assert_cmpint (json_integer_value (json_object_get (cache, "bytes_per_cell")), ==, n_bytes);
+}
+
+/* gemma3: one full layer and six that slide, K and V rows of 32 f16 each; a window of 32, physical
+ * batches of 512. */
+static void
+test_plan_sliding (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-gemma3.gguf");
+  g_auto (CliResult) one = cli_run ("plan", "--json", "--seqs", "4", model, NULL);
+  g_auto (CliResult) each = cli_run ("plan", "--json", "--seqs", "4", "--streams", model, NULL);
+  g_auto (CliResult) full = cli_run ("plan", "--json", "--seqs", "4", "--swa-full", model, NULL);
+  json_auto_t *unified = json_loads (one.out, 0, NULL);
+  json_auto_t *streams = json_loads (each.out, 0, NULL);
+  json_auto_t *as_full = json_loads (full.out, 0, NULL);
+
+  g_assert_cmpstr (json_string_value (json_object_get (unified, "memory")), ==, "kv_iswa");
+  check_cache (unified, 0, "base", 4096, 0, 128);
+  check_cache (unified, 1, "swa", 768, 32, 768);
+  check_cache (streams, 0, "base", 1024, 0, 128);
+  check_cache (streams, 1, "swa", 768, 32, 768);
+  g_assert_cmpint (json_integer_value (json_object_get (streams, "n_ctx_seq")), ==, 1024);
+  check_cache (as_full, 1, "swa", 4096, 32, 768);
+}
+
+/* granitehybrid: three Mamba-2 layers, with states of 3 * (128 + 2 * 16) and 16 * 128 F32 values,
+ * and one of attention. */
+static void
+test_info_states (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-granitehybrid.gguf");
+  g_auto (CliResult) json = cli_run ("info", "--json", model, NULL);
+  g_auto (CliResult) text = cli_run ("info", model, NULL);
+  json_auto_t *out = json_loads (json.out, 0, NULL);
+
+  g_assert_cmpstr (json_string_value (json_object_get (out, "memory")), ==, "hybrid");
+  check_cache (out, 0, "attn", 4096, 0, 128);
+  check_cache (out, 1, "recurrent", 16, 0, 30336);
+  g_assert_nonnull (strstr (text.out, "for each sequence, whatever its length"));
+}
+
 static void
 test_chat (void)
 {
@@ -437,6 +487,8 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/info", test_info);
   g_test_add_func ("/app/cli/escapes", test_escapes);
   g_test_add_func ("/app/cli/plan", test_plan);
+  g_test_add_func ("/app/cli/plan-sliding", test_plan_sliding);
+  g_test_add_func ("/app/cli/info-states", test_info_states);
   g_test_add_func ("/app/cli/chat", test_chat);
   g_test_add_func ("/app/cli/chat-without-model", test_chat_without_model);
   g_test_add_func ("/app/cli/full-disk-is-no-success", test_full_disk);

@@ -6,8 +6,8 @@ void
 context_fixture_set_up (ContextFixture *self, gconstpointer data)
 {
   const KvasirCpuOptions options = { KVASIR_CPU_ISA_SCALAR, 1 };
-  g_autofree char *path =
-      g_build_filename (g_getenv ("KVASIR_TEST_DATA"), "models", "tiny-llama.gguf", NULL);
+  const char *name = data != NULL ? data : "tiny-llama.gguf";
+  g_autofree char *path = g_build_filename (g_getenv ("KVASIR_TEST_DATA"), "models", name, NULL);
   KvasirModelParams params = { 0 };
   g_autoptr (GError) error = NULL;
 
@@ -62,6 +62,8 @@ make_context (ContextFixture *self, const KvasirContextParams *params)
 KvasirDecode
 decode_run (KvasirContext *context, gint32 first, guint n, gboolean all, GError **error)
 {
+  const gint32 n_vocab =
+      (gint32) kvasir_model_get_info (kvasir_context_get_model (context))->n_vocab;
   gint32 tokens[256];
   guint8 outputs[256];
   KvasirBatch batch = { .n_tokens = n, .tokens = tokens, .outputs = all ? outputs : NULL };
@@ -69,7 +71,7 @@ decode_run (KvasirContext *context, gint32 first, guint n, gboolean all, GError 
   g_assert_cmpuint (n, <=, G_N_ELEMENTS (tokens));
   for (guint i = 0; i < n; i++)
     {
-      tokens[i] = (first + (gint32) i) % 384;
+      tokens[i] = (first + (gint32) i) % n_vocab;
       outputs[i] = 1;
     }
   return kvasir_context_decode (context, &batch, error);

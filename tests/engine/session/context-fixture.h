@@ -17,7 +17,7 @@ typedef struct
   KvasirDeviceVtable vtable;
   KvasirBufferType type;  /* of results and caches */
   KvasirBufferType host;  /* of inputs and logits */
-  KvasirModel *model;     /* tests/data/models/tiny-llama.gguf */
+  KvasirModel *model;     /* of tests/data/models: the test's data, or tiny-llama.gguf */
   KvasirContext *context; /* as make_context() made it, or NULL */
 } ContextFixture;
 
