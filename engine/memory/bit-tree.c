@@ -23,6 +23,30 @@ kvasir_bit_tree_clear (KvasirBitTree *self)
     g_free (self->words[level]);
 }
 
+void
+kvasir_bit_tree_rise (KvasirBitTree *self, guint w)
+{
+  for (guint level = 1; level < KVASIR_BIT_LEVELS; level++, w /= 64)
+    {
+      guint64 before = self->words[level][w / 64];
+
+      self->words[level][w / 64] = before | KVASIR_BIT (w);
+      if (before != 0)
+        return;
+    }
+}
+
+void
+kvasir_bit_tree_fall (KvasirBitTree *self, guint w)
+{
+  for (guint level = 1; level < KVASIR_BIT_LEVELS; level++, w /= 64)
+    {
+      self->words[level][w / 64] &= ~KVASIR_BIT (w);
+      if (self->words[level][w / 64] != 0)
+        return;
+    }
+}
+
 gint
 kvasir_bit_tree_next (const KvasirBitTree *self, guint from)
 {

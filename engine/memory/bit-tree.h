@@ -30,31 +30,42 @@ kvasir_bit_tree_has (const KvasirBitTree *self, guint i)
   return (self->words[0][i / 64] >> (i % 64)) & 1;
 }
 
+/* What a change of word @w of the lowest level means above: it is no longer zero, or has become so.
+ */
+void kvasir_bit_tree_rise (KvasirBitTree *self, guint w);
+void kvasir_bit_tree_fall (KvasirBitTree *self, guint w);
+
+/* Members 64 @w + i for every bit i of @bits, which is not 0. */
+static inline void
+kvasir_bit_tree_add_bits (KvasirBitTree *self, guint w, guint64 bits)
+{
+  guint64 before = self->words[0][w];
+
+  self->words[0][w] = before | bits;
+  if (before == 0)
+    kvasir_bit_tree_rise (self, w);
+}
+
+static inline void
+kvasir_bit_tree_remove_bits (KvasirBitTree *self, guint w, guint64 bits)
+{
+  guint64 after = self->words[0][w] & ~bits;
+
+  self->words[0][w] = after;
+  if (after == 0)
+    kvasir_bit_tree_fall (self, w);
+}
+
 static inline void
 kvasir_bit_tree_add (KvasirBitTree *self, guint i)
 {
-  for (guint level = 0; level < KVASIR_BIT_LEVELS; level++, i /= 64)
-    {
-      guint64 *word = &self->words[level][i / 64];
-      guint64 before = *word;
-
-      *word = before | KVASIR_BIT (i);
-      if (before != 0)
-        return;
-    }
+  kvasir_bit_tree_add_bits (self, i / 64, KVASIR_BIT (i));
 }
 
 static inline void
 kvasir_bit_tree_remove (KvasirBitTree *self, guint i)
 {
-  for (guint level = 0; level < KVASIR_BIT_LEVELS; level++, i /= 64)
-    {
-      guint64 *word = &self->words[level][i / 64];
-
-      *word &= ~KVASIR_BIT (i);
-      if (*word != 0)
-        return;
-    }
+  kvasir_bit_tree_remove_bits (self, i / 64, KVASIR_BIT (i));
 }
 
 /* The lowest member at or above @from, or -1. */

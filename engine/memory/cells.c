@@ -324,50 +324,29 @@ kvasir_cells_settle_shift (KvasirCells *self, guint cell)
   self->shift[cell] = 0;
 }
 
-static void
-measure_span (KvasirCells *self, guint bit)
+/* The bits of those @cells from the first on that lie in its word. @n: how many */
+static guint64
+gather_word (const guint32 *cells, guint n_cells, guint *n)
 {
-  const guint64 *words = self->owned + (gsize) bit * self->n_words;
-  KvasirSeqSpan *span = &self->spans[bit];
-  gint32 min = KVASIR_POS_END;
-  gint32 max = -1;
-  gint32 before = -1;
-  guint n_falls = 0;
+  guint w = cells[0] / 64;
+  guint64 bits = 0;
 
-  if (span->n_cells == 0)
-    return;
-  for (guint w = 0; w < self->n_words; w++)
-    for (guint64 left = words[w]; left != 0; left &= left - 1)
-      {
-        gint32 pos = self->pos[w * 64 + (guint) __builtin_ctzll (left)];
-
-        n_falls += pos <= before;
-        before = pos;
-        min = MIN (min, pos);
-        max = MAX (max, pos);
-      }
-  span->min = min;
-  span->max = max;
-  /* Positions that rise along the cells are all different. */
-  span->is_dense = n_falls == 0 && (guint) (max - min) + 1 == span->n_cells;
-}
-
-void
-kvasir_cells_settle (KvasirCells *self)
-{
-  for (gint bit = kvasir_seq_set_next (&self->stale, 0); bit >= 0;
-       bit = kvasir_seq_set_next (&self->stale, (guint) bit + 1))
-    measure_span (self, (guint) bit);
-  self->stale = (KvasirSeqSet){ 0 };
+  for (*n = 0; *n < n_cells && cells[*n] / 64 == w; (*n)++)
+    bits |= KVASIR_BIT (cells[*n]);
+  return bits;
 }
 
 void
 kvasir_cells_reserve (KvasirCells *self, const guint32 *cells, guint n)
 {
-  for (guint i = 0; i < n; i++)
+  guint n_word;
+
+  for (guint i = 0; i < n; i += n_word)
     {
-      kvasir_bit_tree_add (&self->used, cells[i]);
-      kvasir_bit_tree_remove (&self->vacant, cells[i]);
+      guint64 bits = gather_word (cells + i, n - i, &n_word);
+
+      kvasir_bit_tree_add_bits (&self->used, cells[i] / 64, bits);
+      kvasir_bit_tree_remove_bits (&self->vacant, cells[i] / 64, bits);
     }
   self->n_used += n;
 }
@@ -375,10 +354,14 @@ kvasir_cells_reserve (KvasirCells *self, const guint32 *cells, guint n)
 void
 kvasir_cells_release (KvasirCells *self, const guint32 *cells, guint n)
 {
-  for (guint i = 0; i < n; i++)
+  guint n_word;
+
+  for (guint i = 0; i < n; i += n_word)
     {
-      kvasir_bit_tree_remove (&self->used, cells[i]);
-      kvasir_bit_tree_add (&self->vacant, cells[i]);
+      guint64 bits = gather_word (cells + i, n - i, &n_word);
+
+      kvasir_bit_tree_remove_bits (&self->used, cells[i] / 64, bits);
+      kvasir_bit_tree_add_bits (&self->vacant, cells[i] / 64, bits);
     }
   self->n_used -= n;
 }

@@ -121,6 +121,21 @@ void kvasir_cells_leave (KvasirCells *self, guint cell, guint seq);
 void kvasir_cells_move (KvasirCells *self, guint cell, gint64 pos);
 /* The pending shift was applied. */
 void kvasir_cells_settle_shift (KvasirCells *self, guint cell);
+
+/* ---- many cells at once: cells 64 @w + i for every bit i of @bits, occupied ones. Spans are right
+ * again once the operation is settled. */
+/* Those of @bits that lie at positions @p0 ... @p1 - 1. */
+guint64 kvasir_cells_select (
+    const KvasirCells *self, guint w, guint64 bits, gint32 p0, gint32 p1);
+void kvasir_cells_empty_bits (KvasirCells *self, guint w, guint64 bits);
+/* All of them are held by @seq. */
+void kvasir_cells_leave_bits (KvasirCells *self, guint w, guint64 bits, guint seq);
+void kvasir_cells_join_bits (KvasirCells *self, guint w, guint64 bits, guint seq);
+void kvasir_cells_add_bits (KvasirCells *self, guint w, guint64 bits, gint32 delta);
+void kvasir_cells_settle_shift_bits (KvasirCells *self, guint w, guint64 bits);
+/* What @seq holds is known without looking at its cells. */
+void kvasir_cells_set_span (KvasirCells *self, guint seq, const KvasirSeqSpan *span);
+
 /* Ends an operation: spans are right again. */
 void kvasir_cells_settle (KvasirCells *self);
 

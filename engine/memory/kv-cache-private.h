@@ -2,8 +2,8 @@
  *
  * kv-cache.c makes it, kv-plan.c finds cells for a batch, kv-batch.c plays its ubatches, kv-ops.c
  * changes sequences, kv-copy.c copies streams, kv-window.c says what a window would miss,
- * kv-store.c holds tensors and buffers, kv-save.c and kv-restore.c write and read states. Thread:
- * engine thread.
+ * kv-store.c holds tensors and buffers, kv-save.c, kv-restore.c and kv-rows.c write and read
+ * states. Thread: engine thread.
  */
 #pragma once
 
@@ -166,25 +166,25 @@ gboolean
 kvasir_kv_cache_can_join (const KvasirKvCache *self, guint src, guint dst, gint32 p0, gint32 p1);
 gint32 kvasir_kv_cache_get_rewind (const KvasirPart *part, guint seq, gint32 p0);
 
-/* kv-save.c. What the header of a state of @seq, -1 the whole memory, says. */
-void kvasir_kv_cache_describe_state (const KvasirKvCache *self,
-                                     gint seq,
-                                     gboolean partial,
-                                     KvasirStateHeader *header);
-/* Bytes of a state with such a header; FALSE where they are too many to count. */
-gboolean kvasir_kv_cache_measure_state (const KvasirKvCache *self,
-                                        const KvasirStateHeader *header,
-                                        gsize *n_bytes);
-/* How many of @cells from the first on are neighbours. */
-guint kvasir_kv_cache_measure_run (const guint32 *cells, guint n);
-gboolean kvasir_kv_cache_state_write (
-    KvasirKvCache *self, gint seq, gboolean partial, GByteArray *out, GError **error);
+/* kv-rows.c: the rows of cells, on their way. */
+typedef struct
+{
+  const guint32 *cells; /* [n_cells], numbered through all streams */
+  guint n_cells;
+  guint8 *to;         /* out of the buffers, or NULL ... */
+  const guint8 *from; /* ... into them */
+} KvasirRowMove;
+
+/* All layers, K then V, in the order of @rows->cells. */
+void kvasir_kv_rows_move (const KvasirKvStore *store, KvasirRowMove *rows);
+
+/* kv-save.c. Bytes of a section before its cells, and of a cell without its rows. */
+guint64 kvasir_kv_section_get_head_bytes (const KvasirKvCache *self, guint n_streams);
+guint64 kvasir_kv_section_get_cell_bytes (const KvasirKvCache *self, guint n_set_words);
+gboolean kvasir_kv_cache_state_write (KvasirPart *part, gint seq, GByteArray *out, GError **error);
 /* kv-restore.c */
-gboolean kvasir_kv_cache_state_read (KvasirKvCache *self,
-                                     gint seq,
-                                     gboolean partial,
-                                     const guint8 *bytes,
-                                     gsize n_bytes,
-                                     GError **error);
+gpointer
+kvasir_kv_cache_state_check (KvasirPart *part, gint seq, KvasirStateReader *reader, GError **error);
+void kvasir_kv_cache_state_apply (KvasirPart *part, gint seq, gpointer data, gboolean apply);
 
 G_END_DECLS

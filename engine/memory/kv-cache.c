@@ -170,6 +170,9 @@ static const KvasirPartVtable kv_cache_vtable = {
   .has_update = kvasir_kv_cache_has_update,
   .apply_copies = kvasir_kv_cache_apply_copies,
   .update_done = kvasir_kv_cache_update_done,
+  .state_write = kvasir_kv_cache_state_write,
+  .state_check = kvasir_kv_cache_state_check,
+  .state_apply = kvasir_kv_cache_state_apply,
   .peek_cells = peek_cells,
 };
 

@@ -1,45 +1,36 @@
-/* Restores the unified cache. Everything about a blob is checked before the first cell changes,
- * room included, so that nothing ever has to be put back. */
+/* Restores the cells of a cache from its section (kv-save.c). Everything about a section is checked
+ * before the first cell changes, room included, so that nothing ever has to be put back. */
 #include <string.h>
 
 #include "engine/memory/kv-cache-private.h"
 #include "engine/memory/slots.h"
 
-static gboolean
-check_number (const char *what, guint64 found, guint64 expected, GError **error)
+/* What a restore writes: the cells as a ubatch, so that they are placed as one is. */
+typedef struct
 {
-  return found == expected ||
-         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-                             "Saved state: %s %" G_GUINT64_FORMAT ", expected %" G_GUINT64_FORMAT,
-                             what, found, expected);
-}
+  guint n_cells;
+  guint n_streams;
+  guint n_set_words;
+  guint n_of_stream[KVASIR_MAX_SEQS];
+  gint32 *pos;        /* (owned) [3][n_cells]: position, y, x */
+  gint32 *tokens;     /* (owned) [n_cells] */
+  KvasirSeqSet *seqs; /* (owned) [n_cells] */
+  guint32 *slots;     /* (owned) [n_cells], in their stream */
+  const guint8 *rows; /* (unowned) in the blob */
+} Restore;
 
-static const char *
-get_extent_name (const KvasirStateHeader *header)
+static void
+restore_free (Restore *self)
 {
-  if (header->partial)
-    return header->whole ? "the checkpoint of a whole memory" : "the checkpoint of one sequence";
-  return header->whole ? "a whole memory" : "one sequence";
+  g_free (self->pos);
+  g_free (self->tokens);
+  g_free (self->seqs);
+  g_free (self->slots);
+  g_free (self);
 }
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Restore, restore_free)
 
-/* What was saved must be of the same kind, model and settings. */
-static gboolean
-check_header (const KvasirStateHeader *found, const KvasirStateHeader *expected, GError **error)
-{
-  if (found->whole != expected->whole || found->partial != expected->partial)
-    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-                               "Saved state: holds %s, expected %s", get_extent_name (found),
-                               get_extent_name (expected));
-  if (memcmp (found->arch, expected->arch, KVASIR_STATE_ARCH) != 0)
-    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-                               "Saved state: of another architecture, expected %.*s",
-                               KVASIR_STATE_ARCH, expected->arch);
-  return check_number ("memory class", found->klass, expected->klass, error) &&
-         check_number ("K type", found->type_k, expected->type_k, error) &&
-         check_number ("V type", found->type_v, expected->type_v, error) &&
-         check_number ("rope settings", found->rope_hash, expected->rope_hash, error) &&
-         check_number ("number of layers", found->n_layers, expected->n_layers, error);
-}
+/* ---- checking */
 
 static gboolean
 check_layers (const KvasirKvCache *self, KvasirStateReader *reader, GError **error)
@@ -48,242 +39,280 @@ check_layers (const KvasirKvCache *self, KvasirStateReader *reader, GError **err
     {
       const KvasirKvRows *rows = &self->store.rows[i];
 
-      if (!check_number ("layer", kvasir_state_take_u32 (reader), (guint32) rows->layer, error))
+      if (!kvasir_state_check ("layer", kvasir_state_take_u32 (reader), (guint32) rows->layer,
+                               error))
         return FALSE;
       kvasir_state_take_u32 (reader);
-      if (!check_number ("bytes of a K row", kvasir_state_take_u64 (reader), rows->k.row_bytes,
-                         error) ||
-          !check_number ("bytes of a V row", kvasir_state_take_u64 (reader), rows->v.row_bytes,
-                         error))
+      if (!kvasir_state_check ("bytes of a K row", kvasir_state_take_u64 (reader),
+                               rows->k.row_bytes, error) ||
+          !kvasir_state_check ("bytes of a V row", kvasir_state_take_u64 (reader),
+                               rows->v.row_bytes, error))
         return FALSE;
     }
   return TRUE;
 }
 
-static guint
-count_own_cells (const KvasirCells *cells, guint seq)
-{
-  const guint64 *words = kvasir_cells_owned_by (cells, seq);
-  guint n = 0;
-
-  for (guint w = 0; w < cells->n_words; w++)
-    for (guint64 left = words[w]; left != 0; left &= left - 1)
-      {
-        KvasirSeqSet seqs;
-
-        kvasir_cells_get_seqs (cells, w * 64 + (guint) __builtin_ctzll (left), &seqs);
-        n += kvasir_seq_set_count (&seqs) == 1;
-      }
-  return n;
-}
-
-/* Whether so many cells will be free once what is replaced is gone. */
 static gboolean
-check_room (const KvasirKvCache *self, gint seq, guint n_cells, GError **error)
+read_counts (const KvasirKvCache *self, Restore *restore, KvasirStateReader *reader, GError **error)
 {
-  const KvasirCells *cells = &self->cells[0];
-  guint n_room = cells->size;
+  for (guint s = 0; s < restore->n_streams; s++)
+    {
+      guint n = kvasir_state_take_u32 (reader);
 
-  if (seq >= 0)
-    n_room = cells->size - cells->n_used + count_own_cells (cells, (guint) seq);
-  return n_cells <= n_room ||
-         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_NO_ROOM,
-                             "Saved state: %u cells, but only %u are free", n_cells, n_room);
+      if (n > self->size)
+        return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_NO_ROOM,
+                                   "Saved state: %u cells of cache \"%s\", but there are only %u",
+                                   n, self->parent.name, self->size);
+      restore->n_of_stream[s] = n;
+      restore->n_cells += n;
+    }
+  return TRUE;
 }
-
-/* What the restore writes. */
-typedef struct
-{
-  guint n_cells;
-  KvasirCellEntry *entries; /* (owned) [n_cells] */
-  KvasirSeqSet *seqs;       /* (owned) [n_cells], of the entries */
-  guint32 *slots;           /* (owned) [n_cells], where they go */
-} Restore;
-
-static void
-restore_clear (Restore *self)
-{
-  g_free (self->entries);
-  g_free (self->seqs);
-  g_free (self->slots);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Restore, restore_clear)
 
 static gboolean
-is_set_valid (const KvasirKvCache *self, const KvasirSeqSet *seqs)
+read_head (const KvasirKvCache *self,
+           gint seq,
+           Restore *restore,
+           KvasirStateReader *reader,
+           GError **error)
 {
+  guint64 n_most_words = seq < 0 ? G_N_ELEMENTS (restore->seqs->w) : 0;
+
+  restore->n_streams = seq < 0 ? self->n_streams : 1;
+  if (!kvasir_state_check_left (
+          reader, "cells", kvasir_kv_section_get_head_bytes (self, restore->n_streams), error) ||
+      !kvasir_state_check ("K type", kvasir_state_take_u32 (reader), self->store.type_k, error) ||
+      !kvasir_state_check ("V type", kvasir_state_take_u32 (reader), self->store.type_v, error) ||
+      !kvasir_state_check ("number of layers", kvasir_state_take_u32 (reader), self->store.n_layers,
+                           error) ||
+      !kvasir_state_check ("number of streams", kvasir_state_take_u32 (reader), restore->n_streams,
+                           error))
+    return FALSE;
+  restore->n_set_words = kvasir_state_take_u32 (reader);
+  kvasir_state_take_u32 (reader);
+  if (restore->n_set_words > n_most_words || (seq < 0 && restore->n_set_words == 0))
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_FILE,
+                               "Saved state: %u words a set, expected %s", restore->n_set_words,
+                               seq < 0 ? "1 to 4" : "0");
+  return check_layers (self, reader, error) && read_counts (self, restore, reader, error);
+}
+
+/* With a stream for each sequence no other one holds its cells. */
+static gboolean
+is_set_valid (const KvasirKvCache *self, const KvasirSeqSet *seqs, guint stream)
+{
+  if (self->n_streams > 1)
+    return kvasir_seq_set_count (seqs) == 1 && kvasir_seq_set_has (seqs, stream);
   return !kvasir_seq_set_is_empty (seqs) && kvasir_seq_set_next (seqs, self->n_seq_max) < 0;
 }
 
-/* Reads cells whose bytes are there. */
+static gboolean
+read_cell (const KvasirKvCache *self,
+           gint seq,
+           guint i,
+           Restore *restore,
+           KvasirStateReader *reader,
+           GError **error)
+{
+  KvasirSeqSet *seqs = &restore->seqs[i];
+
+  restore->pos[i] = (gint32) kvasir_state_take_u32 (reader);
+  restore->tokens[i] = (gint32) kvasir_state_take_u32 (reader);
+  if (self->n_pos > 1)
+    {
+      restore->pos[2 * restore->n_cells + i] = (gint32) kvasir_state_take_u32 (reader);
+      restore->pos[restore->n_cells + i] = (gint32) kvasir_state_take_u32 (reader);
+    }
+  if (seq >= 0)
+    kvasir_seq_set_add (seqs, (guint) seq);
+  for (guint w = 0; w < restore->n_set_words; w++)
+    seqs->w[w] = kvasir_state_take_u64 (reader);
+  if (restore->pos[i] >= 0 && restore->pos[i] < KVASIR_POS_END && restore->tokens[i] >= -1)
+    return TRUE;
+  return kvasir_memory_fail (
+      error, KVASIR_ENGINE_ERROR_BAD_FILE,
+      "Saved state: cell %u has position %d and token %d, expected at least 0, -1", i,
+      restore->pos[i], restore->tokens[i]);
+}
+
 static gboolean
 read_cells (const KvasirKvCache *self,
-            KvasirStateReader *reader,
-            const KvasirStateHeader *header,
             gint seq,
             Restore *restore,
+            KvasirStateReader *reader,
             GError **error)
 {
-  for (guint i = 0; i < restore->n_cells; i++)
-    {
-      KvasirCellEntry *entry = &restore->entries[i];
-      KvasirSeqSet *seqs = &restore->seqs[i];
+  guint i = 0;
 
-      entry->pos = (gint32) kvasir_state_take_u32 (reader);
-      entry->token = (gint32) kvasir_state_take_u32 (reader);
-      entry->step = self->parent.memory->step;
-      entry->seqs = seqs;
-      *seqs = (KvasirSeqSet){ 0 };
-      if (seq >= 0)
-        kvasir_seq_set_add (seqs, (guint) seq);
-      for (guint w = 0; w < header->n_set_words; w++)
-        seqs->w[w] = kvasir_state_take_u64 (reader);
-      if (entry->pos < 0 || entry->pos >= KVASIR_POS_END || entry->token < -1)
-        return kvasir_memory_fail (
-            error, KVASIR_ENGINE_ERROR_BAD_FILE,
-            "Saved state: cell %u has position %d and token %d, expected at least 0, -1", i,
-            entry->pos, entry->token);
-      if (!is_set_valid (self, seqs))
-        return kvasir_memory_fail (
-            error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-            "Saved state: cell %u belongs to no sequence, or to one above %u", i,
-            self->n_seq_max - 1);
-    }
+  for (guint s = 0; s < restore->n_streams; s++)
+    for (guint end = i + restore->n_of_stream[s]; i < end; i++)
+      {
+        if (!read_cell (self, seq, i, restore, reader, error))
+          return FALSE;
+        if (seq < 0 && !is_set_valid (self, &restore->seqs[i], s))
+          return kvasir_memory_fail (
+              error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+              "Saved state: cell %u belongs to no sequence, to one of another stream, or to one "
+              "above %u",
+              i, self->n_seq_max - 1);
+      }
   return TRUE;
 }
 
-/* Everything that can be wrong is found here. The rows are what @reader has left. */
+/* Finds cells as if the destination were gone already, and leaves no trace. */
 static gboolean
-check_and_read (const KvasirKvCache *self,
-                gint seq,
-                KvasirStateReader *reader,
-                const KvasirStateHeader *header,
-                Restore *restore,
-                GError **error)
+find_room (KvasirKvCache *self, guint seq, Restore *restore, GError **error)
 {
-  gsize n_bytes;
+  KvasirCells *cells = kvasir_kv_cache_peek_cells_of (self, seq);
+  guint head = cells->head;
+  guint emptied;
+  guint n_usable;
+  gboolean found = TRUE;
 
-  if (header->n_set_words > (seq < 0 ? G_N_ELEMENTS (restore->seqs->w) : 0) ||
-      (header->partial && header->n_cells > 0) ||
-      !kvasir_kv_cache_measure_state (self, header, &n_bytes) ||
-      n_bytes != reader->n_bytes + kvasir_state_get_frame_bytes () - reader->pos)
-    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_FILE,
-                               "Saved state: %u cells and %u words a set do not make its length",
-                               header->n_cells, header->n_set_words);
-  if (!check_layers (self, reader, error) || !check_room (self, seq, header->n_cells, error))
-    return FALSE;
-
-  restore->n_cells = header->n_cells;
-  restore->entries = g_new (KvasirCellEntry, header->n_cells);
-  restore->seqs = g_new (KvasirSeqSet, header->n_cells);
-  restore->slots = g_new (guint32, header->n_cells);
-  return read_cells (self, reader, header, seq, restore, error);
+  self->changes.is_muted = TRUE;
+  g_array_set_size (self->memos, 0);
+  emptied = kvasir_kv_cache_remove (self, seq, 0, KVASIR_POS_END, TRUE);
+  cells->head = MIN (head, emptied);
+  n_usable = kvasir_slots_count_usable (cells, &self->window);
+  if (restore->n_cells > 0 && kvasir_kv_cache_is_sliding (self))
+    found =
+        kvasir_slots_find_sliding (cells, &self->window, TRUE, restore->n_cells, restore->slots);
+  else if (restore->n_cells > 0)
+    found = kvasir_slots_find (cells, restore->n_cells, restore->slots);
+  kvasir_kv_cache_recall (self, 0);
+  kvasir_cells_settle (cells);
+  cells->head = head;
+  self->changes.is_muted = FALSE;
+  return found || kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_NO_ROOM,
+                                      "Saved state: %u cells, but only %u are free",
+                                      restore->n_cells, n_usable);
 }
 
-/* Empties the cell and places @entry there, NULL nothing. */
-static void
-replace_cell (KvasirKvCache *self, guint cell, const KvasirCellEntry *entry)
+gpointer
+kvasir_kv_cache_state_check (KvasirPart *part, gint seq, KvasirStateReader *reader, GError **error)
 {
-  kvasir_changes_before (&self->changes, &self->cells[0], cell);
-  if (self->cells[0].pos[cell] >= 0)
-    kvasir_cells_empty (&self->cells[0], cell);
-  if (entry != NULL)
-    kvasir_cells_place (&self->cells[0], cell, entry);
-  kvasir_changes_after (&self->changes, &self->cells[0], cell);
+  KvasirKvCache *self = (KvasirKvCache *) part;
+  g_autoptr (Restore) restore = g_new0 (Restore, 1);
+  guint64 per_cell;
+  guint64 n_row_bytes;
+
+  if (!read_head (self, seq, restore, reader, error))
+    return NULL;
+  per_cell = kvasir_kv_section_get_cell_bytes (self, restore->n_set_words);
+  n_row_bytes = restore->n_cells * kvasir_kv_store_get_bytes_per_cell (&self->store);
+  if (!kvasir_state_check_left (reader, "cells", restore->n_cells * per_cell + n_row_bytes, error))
+    return NULL;
+  restore->pos = g_new0 (gint32, 3 * (gsize) restore->n_cells);
+  restore->tokens = g_new (gint32, restore->n_cells);
+  restore->seqs = g_new0 (KvasirSeqSet, restore->n_cells);
+  restore->slots = g_new (guint32, restore->n_cells);
+  if (!read_cells (self, seq, restore, reader, error) ||
+      (seq >= 0 && !find_room (self, (guint) seq, restore, error)))
+    return NULL;
+  restore->rows = kvasir_state_take (reader, n_row_bytes);
+  if (reader->n_cells == 0)
+    reader->n_cells = restore->n_cells;
+  return g_steal_pointer (&restore);
 }
 
-/* The memory becomes what was saved, from cell 0 on. */
-static void
-replace_all (KvasirKvCache *self, Restore *restore)
-{
-  guint end = MAX (kvasir_cells_get_end (&self->cells[0]), restore->n_cells);
+/* ---- restoring */
 
-  for (guint i = 0; i < end; i++)
-    replace_cell (self, i, i < restore->n_cells ? &restore->entries[i] : NULL);
-  for (guint i = 0; i < restore->n_cells; i++)
-    restore->slots[i] = i;
-  kvasir_changes_flush (&self->changes);
-  kvasir_cells_settle (&self->cells[0]);
-  kvasir_kv_cache_set_head (self, 0, 0);
+/* Empties a cell and places entry @i there, or nothing. */
+static void
+replace_cell (KvasirKvCache *self, guint stream, guint cell, const Restore *restore, guint i)
+{
+  KvasirCells *cells = &self->cells[stream];
+
+  kvasir_changes_before (&self->changes, cells, cell);
+  if (cells->pos[cell] >= 0)
+    kvasir_cells_empty (cells, cell);
+  if (i < restore->n_cells)
+    kvasir_cells_place (cells, cell,
+                        &(KvasirCellEntry){ .pos = restore->pos[i],
+                                            .y = restore->pos[restore->n_cells + i],
+                                            .x = restore->pos[2 * restore->n_cells + i],
+                                            .token = restore->tokens[i],
+                                            .step = self->parent.memory->step,
+                                            .seqs = &restore->seqs[i] });
+  kvasir_changes_after (&self->changes, cells, cell);
 }
 
-/* The sequence goes, and what was saved is placed as one batch. */
+/* Each stream becomes what was saved, from cell 0 on. */
 static void
-replace_seq (KvasirKvCache *self, guint seq, Restore *restore)
+replace_all (KvasirKvCache *self, const Restore *restore)
 {
-  KvasirCells *cells = &self->cells[0];
-  gboolean found;
+  guint first = 0;
+
+  for (guint s = 0; s < self->n_streams; s++)
+    {
+      guint n = restore->n_of_stream[s];
+      guint end = MAX (kvasir_cells_get_end (&self->cells[s]), n);
+
+      self->changes.stream = (guint16) s;
+      for (guint cell = 0; cell < end; cell++)
+        {
+          replace_cell (self, s, cell, restore, cell < n ? first + cell : G_MAXUINT);
+          if (cell < n)
+            restore->slots[first + cell] = cell;
+        }
+      kvasir_changes_flush (&self->changes);
+      kvasir_cells_settle (&self->cells[s]);
+      kvasir_kv_cache_set_head (self, s, 0);
+      first += n;
+    }
+}
+
+/* The sequence goes, and what was saved is placed as one batch where it found room. */
+static void
+replace_seq (KvasirKvCache *self, guint seq, const Restore *restore)
+{
+  const KvasirUbatch ubatch = { .n_tokens = restore->n_cells,
+                                .tokens = restore->tokens,
+                                .pos = restore->pos,
+                                .seqs = restore->seqs };
+  const KvasirKvSlice slice = { .stream = kvasir_kv_cache_get_stream (self, seq),
+                                .n = restore->n_cells };
 
   kvasir_kv_cache_rm (&self->parent, (gint) seq, 0, KVASIR_POS_END);
   if (restore->n_cells == 0)
     return;
-  found = kvasir_slots_find (cells, restore->n_cells, restore->slots);
-  g_assert (found);
-  for (guint i = 0; i < restore->n_cells; i++)
-    kvasir_kv_cache_place (self, 0, restore->slots[i], &restore->entries[i]);
-  kvasir_changes_flush (&self->changes);
-  kvasir_kv_cache_set_head (self, 0, restore->slots[restore->n_cells - 1] + 1);
+  g_array_set_size (self->memos, 0);
+  kvasir_kv_cache_occupy (self, &ubatch, &slice, restore->slots);
+  kvasir_kv_cache_set_head (self, slice.stream, restore->slots[restore->n_cells - 1] + 1);
 }
 
+/* Slots become numbers through all streams, and the rows go there. */
 static void
-take_rows (KvasirKvCache *self,
-           const KvasirKvTensor *tensor,
-           const Restore *restore,
-           KvasirStateReader *reader)
+put_rows (KvasirKvCache *self, gint seq, Restore *restore)
 {
-  KvasirBuffer *buffer;
-  guint n_run;
+  KvasirRowMove rows = { .cells = restore->slots,
+                         .n_cells = restore->n_cells,
+                         .from = restore->rows };
+  guint i = 0;
 
-  if (tensor->n_bytes == 0)
-    return;
-  buffer = kvasir_kv_store_peek_buffer (&self->store, tensor);
-  for (guint i = 0; i < restore->n_cells; i += n_run)
+  for (guint s = 0; s < restore->n_streams; s++)
     {
-      n_run = kvasir_kv_cache_measure_run (restore->slots + i, restore->n_cells - i);
-      buffer->vtable->set (buffer, tensor->offset + restore->slots[i] * tensor->row_bytes,
-                           kvasir_state_take (reader, n_run * tensor->row_bytes),
-                           n_run * tensor->row_bytes);
+      guint stream = seq < 0 ? s : kvasir_kv_cache_get_stream (self, (guint) seq);
+
+      for (guint end = i + restore->n_of_stream[s]; i < end; i++)
+        restore->slots[i] += stream * self->size;
     }
+  kvasir_kv_rows_move (&self->store, &rows);
 }
 
-static void
-restore_run (KvasirKvCache *self, gint seq, Restore *restore, KvasirStateReader *reader)
+void
+kvasir_kv_cache_state_apply (KvasirPart *part, gint seq, gpointer data, gboolean apply)
 {
+  KvasirKvCache *self = (KvasirKvCache *) part;
+  g_autoptr (Restore) restore = data;
+
+  if (!apply)
+    return;
+  self->ubatch = NULL;
+  kvasir_kv_cache_flush_copies (self);
   if (seq < 0)
     replace_all (self, restore);
   else
     replace_seq (self, (guint) seq, restore);
-  for (guint i = 0; i < self->store.n_layers; i++)
-    {
-      take_rows (self, &self->store.rows[i].k, restore, reader);
-      take_rows (self, &self->store.rows[i].v, restore, reader);
-    }
-}
-
-gboolean
-kvasir_kv_cache_state_read (KvasirKvCache *self,
-                            gint seq,
-                            gboolean partial,
-                            const guint8 *bytes,
-                            gsize n_bytes,
-                            GError **error)
-{
-  KvasirStateReader reader;
-  KvasirStateHeader header;
-  KvasirStateHeader expected;
-  g_auto (Restore) restore = { 0 };
-  gboolean ok;
-
-  kvasir_kv_cache_describe_state (self, seq, partial, &expected);
-  ok = kvasir_state_open (&reader, &header, bytes, n_bytes, error) &&
-       check_header (&header, &expected, error) &&
-       check_and_read (self, seq, &reader, &header, &restore, error);
-  kvasir_kv_cache_emit (
-      self, KVASIR_EVENT_STATE_LOAD,
-      &(KvasirEvent){
-          .seq = seq, .n = (gint32) restore.n_cells, .a = (gint64) n_bytes, .b = ok ? 1 : 0 });
-  /* A plain cache keeps nothing that belongs into a checkpoint. */
-  if (ok && !partial)
-    restore_run (self, seq, &restore, &reader);
-  return ok;
+  put_rows (self, seq, restore);
 }

@@ -147,6 +147,7 @@ kvasir_memory_new (const KvasirMemoryParams *params, GError **error)
   self->arch = g_strdup (params->arch);
   self->rope_hash = params->rope_hash;
   self->n_ctx_seq = params->n_ctx_seq;
+  self->n_pos_per_token = params->n_pos_per_token;
   self->numbers = g_new (gint32, (gsize) 3 * params->n_ubatch);
   return add_parts (self, params, error) ? g_steal_pointer (&self) : NULL;
 }

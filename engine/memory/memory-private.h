@@ -29,6 +29,7 @@ struct _KvasirMemory
   char *arch;                 /* (owned) */
   guint32 rope_hash;
   guint n_ctx_seq;
+  guint n_pos_per_token;
 
   guint n_parts;
   KvasirPart *parts[KVASIR_MAX_PARTS]; /* (owned) attention first: full, sliding, recurrent */

@@ -1,5 +1,4 @@
 /* A memory is its parts: arguments are checked here, all parts are asked, then all are changed. */
-#include "engine/memory/kv-cache-private.h"
 #include "engine/memory/memory-private.h"
 
 const char *
@@ -279,44 +278,4 @@ kvasir_memory_update_done (KvasirMemory *self, gint64 duration_us)
   for (guint i = 0; i < self->n_parts; i++)
     if (self->parts[i]->vtable->update_done != NULL)
       self->parts[i]->vtable->update_done (self->parts[i], duration_us);
-}
-
-/* ---- state */
-
-static gboolean
-check_state_class (const KvasirMemory *self, GError **error)
-{
-  return (self->klass == KVASIR_MEMORY_KV && self->n_streams == 1 && !self->v_transposed) ||
-         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-                             "Saved state: memory of kind %s cannot be saved",
-                             kvasir_memory_class_get_name (self->klass));
-}
-
-gboolean
-kvasir_memory_state_write (
-    KvasirMemory *self, gint seq, gboolean partial, GByteArray *out, GError **error)
-{
-  g_return_val_if_fail (self != NULL && (seq == -1 || is_seq (self, seq)), FALSE);
-  g_return_val_if_fail (out != NULL && !kvasir_memory_has_update (self), FALSE);
-
-  kvasir_memory_finish_batch (self);
-  return check_state_class (self, error) &&
-         kvasir_kv_cache_state_write ((KvasirKvCache *) self->parts[0], seq, partial, out, error);
-}
-
-gboolean
-kvasir_memory_state_read (KvasirMemory *self,
-                          gint seq,
-                          gboolean partial,
-                          const guint8 *bytes,
-                          gsize n_bytes,
-                          GError **error)
-{
-  g_return_val_if_fail (self != NULL && (seq == -1 || is_seq (self, seq)), FALSE);
-  g_return_val_if_fail (bytes != NULL || n_bytes == 0, FALSE);
-
-  kvasir_memory_finish_batch (self);
-  return check_state_class (self, error) &&
-         kvasir_kv_cache_state_read ((KvasirKvCache *) self->parts[0], seq, partial, bytes, n_bytes,
-                                     error);
 }

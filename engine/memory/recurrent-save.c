@@ -91,10 +91,8 @@ kvasir_recurrent_state_write (KvasirPart *part, gint seq, GByteArray *out, GErro
   guint n_states = list_states (self, seq, states);
   guint64 n_bytes = measure_section (self, n_states);
 
-  if (n_bytes > G_MAXUINT - out->len)
-    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_NO_MEMORY,
-                               "Saved state: %" G_GUINT64_FORMAT " bytes, expected at most %u",
-                               n_bytes, G_MAXUINT - out->len);
+  if (!kvasir_state_reserve (out, n_bytes, error))
+    return FALSE;
   put_head (self, seq, states, n_states, out);
   for (guint t = 0; t < self->store.stored->len; t++)
     for (guint i = 0; i < n_states; i++)
@@ -119,27 +117,6 @@ typedef struct
 } Restore;
 
 static gboolean
-check_number (const char *what, guint64 found, guint64 expected, GError **error)
-{
-  return found == expected ||
-         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
-                             "Saved state: %s %" G_GUINT64_FORMAT ", expected %" G_GUINT64_FORMAT,
-                             what, found, expected);
-}
-
-static gboolean
-check_left (const KvasirStateReader *reader, guint64 n_bytes, GError **error)
-{
-  gsize n_left = kvasir_state_get_left (reader);
-
-  return n_left >= n_bytes ||
-         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_FILE,
-                             "Saved state: %" G_GSIZE_FORMAT
-                             " bytes of recurrent states, expected %" G_GUINT64_FORMAT,
-                             n_left, n_bytes);
-}
-
-static gboolean
 check_tensors (const KvasirRecurrent *self, KvasirStateReader *reader, GError **error)
 {
   for (guint i = 0; i < self->store.stored->len; i++)
@@ -147,11 +124,11 @@ check_tensors (const KvasirRecurrent *self, KvasirStateReader *reader, GError **
       const KvasirStoredRows *stored = get_stored (self, i);
       gboolean is_s = self->s_of[stored->layer] == (gint) i;
 
-      if (!check_number ("recurrent layer", kvasir_state_take_u32 (reader), (guint32) stored->layer,
-                         error) ||
-          !check_number ("kind of state", kvasir_state_take_u32 (reader), is_s, error) ||
-          !check_number ("bytes of a state", kvasir_state_take_u64 (reader), stored->tensor.nb[1],
-                         error))
+      if (!kvasir_state_check ("recurrent layer", kvasir_state_take_u32 (reader),
+                               (guint32) stored->layer, error) ||
+          !kvasir_state_check ("kind of state", kvasir_state_take_u32 (reader), is_s, error) ||
+          !kvasir_state_check ("bytes of a state", kvasir_state_take_u64 (reader),
+                               stored->tensor.nb[1], error))
         return FALSE;
     }
   return TRUE;
@@ -215,9 +192,9 @@ kvasir_recurrent_state_check (KvasirPart *part, gint seq, KvasirStateReader *rea
   g_autofree Restore *restore = g_new0 (Restore, 1);
   guint32 n_most = seq < 0 ? self->n_seq_max : 1;
 
-  if (!check_left (reader, 8, error) ||
-      !check_number ("number of state tensors", kvasir_state_take_u32 (reader),
-                     self->store.stored->len, error))
+  if (!kvasir_state_check_left (reader, "recurrent states", 8, error) ||
+      !kvasir_state_check ("number of state tensors", kvasir_state_take_u32 (reader),
+                           self->store.stored->len, error))
     return NULL;
   restore->n_states = kvasir_state_take_u32 (reader);
   if (restore->n_states > n_most)
@@ -227,7 +204,8 @@ kvasir_recurrent_state_check (KvasirPart *part, gint seq, KvasirStateReader *rea
                           restore->n_states, n_most);
       return NULL;
     }
-  if (!check_left (reader, measure_section (self, restore->n_states) - 8, error) ||
+  if (!kvasir_state_check_left (reader, "recurrent states",
+                                measure_section (self, restore->n_states) - 8, error) ||
       !check_tensors (self, reader, error) || !read_states (self, seq, reader, restore, error))
     return NULL;
   restore->rows =

@@ -5,10 +5,12 @@
 #include "engine/memory/memory-private.h"
 
 #define STATE_MAGIC 0x5453564bu /* "KVST" */
-#define STATE_VERSION 1u
+#define STATE_VERSION 2u
 #define FLAG_WHOLE 1u
 #define FLAG_PARTIAL 2u
-#define HEADER_BYTES (48 + KVASIR_STATE_ARCH)
+#define FLAG_V_TRANSPOSED 4u
+#define LENGTH_AT 8
+#define HEADER_BYTES (40 + KVASIR_STATE_ARCH)
 #define CHECKSUM_BYTES 8
 
 #define PRIME_1 G_GUINT64_CONSTANT (0x9e3779b185ebca87)
@@ -102,27 +104,45 @@ kvasir_state_put_u64 (GByteArray *out, guint64 value)
 }
 
 void
-kvasir_state_put_header (GByteArray *out, const KvasirStateHeader *header, guint64 n_bytes)
+kvasir_state_put_header (GByteArray *out, const KvasirStateHeader *header)
 {
   kvasir_state_put_u32 (out, STATE_MAGIC);
   kvasir_state_put_u32 (out, STATE_VERSION);
-  kvasir_state_put_u64 (out, n_bytes);
-  kvasir_state_put_u32 (out,
-                        (header->whole ? FLAG_WHOLE : 0) | (header->partial ? FLAG_PARTIAL : 0));
+  kvasir_state_put_u64 (out, 0);
+  kvasir_state_put_u32 (out, (header->whole ? FLAG_WHOLE : 0) |
+                                 (header->partial ? FLAG_PARTIAL : 0) |
+                                 (header->v_transposed ? FLAG_V_TRANSPOSED : 0));
   kvasir_state_put_u32 (out, header->klass);
-  kvasir_state_put_u32 (out, header->type_k);
-  kvasir_state_put_u32 (out, header->type_v);
   kvasir_state_put_u32 (out, header->rope_hash);
-  kvasir_state_put_u32 (out, header->n_layers);
-  kvasir_state_put_u32 (out, header->n_set_words);
-  kvasir_state_put_u32 (out, header->n_cells);
+  kvasir_state_put_u32 (out, header->n_ctx_seq);
+  kvasir_state_put_u32 (out, header->n_parts);
+  kvasir_state_put_u32 (out, header->n_pos);
   g_byte_array_append (out, (const guint8 *) header->arch, KVASIR_STATE_ARCH);
 }
 
 void
 kvasir_state_seal (GByteArray *out, gsize start)
 {
+  guint64 n_bytes = GUINT64_TO_LE (out->len - start + CHECKSUM_BYTES);
+
+  memcpy (out->data + start + LENGTH_AT, &n_bytes, sizeof n_bytes);
   kvasir_state_put_u64 (out, kvasir_state_hash (out->data + start, out->len - start));
+}
+
+gboolean
+kvasir_state_reserve (GByteArray *out, guint64 n_bytes, GError **error)
+{
+  guint len = out->len;
+  guint64 n_most = G_MAXUINT - kvasir_state_get_frame_bytes () - len;
+
+  if (n_bytes > n_most)
+    return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_NO_MEMORY,
+                               "Saved state: %" G_GUINT64_FORMAT
+                               " bytes, expected at most %" G_GUINT64_FORMAT,
+                               n_bytes, n_most);
+  g_byte_array_set_size (out, len + (guint) n_bytes);
+  g_byte_array_set_size (out, len);
+  return TRUE;
 }
 
 gsize
@@ -185,18 +205,40 @@ kvasir_state_open (KvasirStateReader *self,
   flags = kvasir_state_take_u32 (self);
   header->whole = (flags & FLAG_WHOLE) != 0;
   header->partial = (flags & FLAG_PARTIAL) != 0;
+  header->v_transposed = (flags & FLAG_V_TRANSPOSED) != 0;
   header->klass = kvasir_state_take_u32 (self);
-  header->type_k = kvasir_state_take_u32 (self);
-  header->type_v = kvasir_state_take_u32 (self);
   header->rope_hash = kvasir_state_take_u32 (self);
-  header->n_layers = kvasir_state_take_u32 (self);
-  header->n_set_words = kvasir_state_take_u32 (self);
-  header->n_cells = kvasir_state_take_u32 (self);
+  header->n_ctx_seq = kvasir_state_take_u32 (self);
+  header->n_parts = kvasir_state_take_u32 (self);
+  header->n_pos = kvasir_state_take_u32 (self);
   memcpy (header->arch, kvasir_state_take (self, KVASIR_STATE_ARCH), KVASIR_STATE_ARCH);
-  if ((flags & ~(FLAG_WHOLE | FLAG_PARTIAL)) != 0)
+  if ((flags & ~(FLAG_WHOLE | FLAG_PARTIAL | FLAG_V_TRANSPOSED)) != 0)
     return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_FILE,
-                               "Saved state: flags 0x%x, expected 0 to 3", flags);
+                               "Saved state: flags 0x%x, expected 0 to 7", flags);
   return TRUE;
+}
+
+gboolean
+kvasir_state_check_left (const KvasirStateReader *self,
+                         const char *what,
+                         guint64 n_bytes,
+                         GError **error)
+{
+  gsize n_left = kvasir_state_get_left (self);
+
+  return n_left >= n_bytes || kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_FILE,
+                                                  "Saved state: %" G_GSIZE_FORMAT
+                                                  " bytes of %s, expected %" G_GUINT64_FORMAT,
+                                                  n_left, what, n_bytes);
+}
+
+gboolean
+kvasir_state_check (const char *what, guint64 found, guint64 expected, GError **error)
+{
+  return found == expected ||
+         kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                             "Saved state: %s %" G_GUINT64_FORMAT ", expected %" G_GUINT64_FORMAT,
+                             what, found, expected);
 }
 
 gsize

@@ -1,13 +1,10 @@
 /* engine/memory/state-io.h - the envelope of a saved state
  *
  * All numbers are little endian:
- *   0 magic "KVST" | 4 version | 8 bytes of the whole blob, u64 | 16 flags | 20 class | 24 K type
- *   28 V type | 32 rope hash | 36 layers | 40 words per sequence set | 44 cells | 48 arch [32]
- *   80 per layer: number i32, 4 zero bytes, row bytes of K u64, of V u64
- *   per cell, ascending: position i32, token i32, and for a whole memory its set, u64 each word
- *   per layer: the K rows of all cells, then the V rows
- *   XXH64 of everything before, u64
- * A partial state of a plain cache ends after the layers.
+ *   0 magic "KVST" | 4 version | 8 bytes of the whole blob, u64 | 16 flags | 20 class | 24 rope
+ * hash 28 cells of a sequence | 32 parts | 36 positions of a token | 40 arch [32] 72 a section for
+ * each part (kv-save.c, recurrent-save.c) XXH64 of everything before, u64 A checkpoint holds the
+ * sections of sliding caches and recurrent states alone.
  *
  * Thread: any; nothing is shared.
  */
@@ -25,13 +22,12 @@ typedef struct
 {
   gboolean whole; /* else one sequence */
   gboolean partial;
-  KvasirMemoryClass klass;
-  KvasirType type_k;
-  KvasirType type_v;
+  gboolean v_transposed;
+  guint32 klass; /* KvasirMemoryClass, or anything where it was read */
   guint32 rope_hash;
-  guint32 n_layers;
-  guint32 n_set_words; /* 0 for one sequence */
-  guint32 n_cells;
+  guint32 n_ctx_seq;
+  guint32 n_parts;
+  guint32 n_pos;
   char arch[KVASIR_STATE_ARCH]; /* zero-padded */
 } KvasirStateHeader;
 
@@ -41,14 +37,17 @@ typedef struct
   const guint8 *bytes;
   gsize n_bytes; /* without the checksum */
   gsize pos;
+  guint n_cells; /* of the first section that has any, for the log */
 } KvasirStateReader;
 
-/* Puts a header of a blob of @n_bytes in all. */
-void kvasir_state_put_header (GByteArray *out, const KvasirStateHeader *header, guint64 n_bytes);
+void kvasir_state_put_header (GByteArray *out, const KvasirStateHeader *header);
 void kvasir_state_put_u32 (GByteArray *out, guint32 value);
 void kvasir_state_put_u64 (GByteArray *out, guint64 value);
-/* Appends the checksum of what lies behind @start. */
+/* Ends the blob that begins at @start: writes its length, appends its checksum. */
 void kvasir_state_seal (GByteArray *out, gsize start);
+/* Makes room for @n_bytes more, so that they are put without moving what is there. Errors:
+ * _NO_MEMORY. */
+gboolean kvasir_state_reserve (GByteArray *out, guint64 n_bytes, GError **error);
 
 /* Bytes that the header takes, and the checksum. */
 gsize kvasir_state_get_frame_bytes (void);
@@ -61,6 +60,13 @@ gboolean kvasir_state_open (KvasirStateReader *self,
                             gsize n_bytes,
                             GError **error);
 gsize kvasir_state_get_left (const KvasirStateReader *self);
+/* Whether @n_bytes of @what are left. Errors: _BAD_FILE. */
+gboolean kvasir_state_check_left (const KvasirStateReader *self,
+                                  const char *what,
+                                  guint64 n_bytes,
+                                  GError **error);
+/* Whether a number is the expected one. Errors: _BAD_ARGUMENT naming @what. */
+gboolean kvasir_state_check (const char *what, guint64 found, guint64 expected, GError **error);
 /* The caller has compared with the bytes left. */
 guint32 kvasir_state_take_u32 (KvasirStateReader *self);
 guint64 kvasir_state_take_u64 (KvasirStateReader *self);

@@ -97,7 +97,8 @@ test_memory_new (TestHeap *heap, const TestShape *shape)
                                 .n_layers = TEST_N_LAYERS,
                                 .layers = layers,
                                 .arch = "test",
-                                .rope_hash = 7 };
+                                .rope_hash = 7,
+                                .n_ctx_seq = (shape->n_ctx + 255) / 256 * 256 };
   g_autoptr (GError) error = NULL;
   KvasirMemory *memory;
 

@@ -1,0 +1,365 @@
+/* Changes of up to 64 cells at once. Most words of a long sequence are full, and what is the same for
+ * all their cells is done in loops without branches, which compilers turn into vectors. */
+#include "engine/memory/cells.h"
+
+#define FULL (~G_GUINT64_CONSTANT (0))
+#define CELLS 64
+
+static inline guint
+take_cell (guint w, guint64 *bits)
+{
+  guint cell = w * CELLS + (guint) __builtin_ctzll (*bits);
+
+  *bits &= *bits - 1;
+  return cell;
+}
+
+/* Whether all 64 positions lie in [p0, p1). */
+static gboolean
+are_inside (const gint32 *pos, gint32 p0, gint32 p1)
+{
+  gint32 outside = 0;
+
+  for (guint i = 0; i < CELLS; i++)
+    outside |= (pos[i] < p0) | (pos[i] >= p1);
+  return outside == 0;
+}
+
+static gboolean
+are_outside (const gint32 *pos, gint32 p0, gint32 p1)
+{
+  gint32 inside = 0;
+
+  for (guint i = 0; i < CELLS; i++)
+    inside |= (pos[i] >= p0) & (pos[i] < p1);
+  return inside == 0;
+}
+
+guint64
+kvasir_cells_select (const KvasirCells *self, guint w, guint64 bits, gint32 p0, gint32 p1)
+{
+  const gint32 *pos = self->pos + (gsize) w * CELLS;
+  guint64 kept = 0;
+
+  if (bits == 0 || (p0 == 0 && p1 == KVASIR_POS_END))
+    return bits;
+  if (bits == FULL && are_inside (pos, p0, p1))
+    return bits;
+  if (bits == FULL && are_outside (pos, p0, p1))
+    return 0;
+  for (guint64 left = bits; left != 0;)
+    {
+      guint64 lowest = left & -left;
+      gint32 at = self->pos[take_cell (w, &left)];
+
+      if (at >= p0 && at < p1)
+        kept |= lowest;
+    }
+  return kept;
+}
+
+/* @n cells of a sequence, counted from first_seq, have gone; which positions is not looked at. */
+static void
+shrink_span (KvasirCells *self, guint bit, guint n)
+{
+  KvasirSeqSpan *span = &self->spans[bit];
+
+  span->n_cells -= n;
+  if (span->n_cells == 0)
+    span->min = span->max = -1;
+  else
+    kvasir_seq_set_add (&self->stale, bit);
+}
+
+static guint
+count_shifted (const gint32 *shift)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < CELLS; i++)
+    n += shift[i] != 0;
+  return n;
+}
+
+static void
+forget_word (KvasirCells *self, guint w)
+{
+  gsize first = (gsize) w * CELLS;
+
+  self->n_shifted -= count_shifted (self->shift + first);
+  for (guint i = 0; i < CELLS; i++)
+    self->pos[first + i] = self->token[first + i] = -1;
+  for (guint i = 0; i < CELLS; i++)
+    {
+      self->shift[first + i] = 0;
+      self->step[first + i] = 0;
+    }
+  for (guint i = 0; self->places != NULL && i < 2 * CELLS; i++)
+    self->places[2 * first + i] = 0;
+}
+
+static void
+forget_cell (KvasirCells *self, guint cell)
+{
+  if (self->shift[cell] != 0)
+    self->n_shifted--;
+  self->pos[cell] = self->token[cell] = -1;
+  self->shift[cell] = 0;
+  self->step[cell] = 0;
+  if (self->places != NULL)
+    self->places[2 * cell] = self->places[2 * cell + 1] = 0;
+}
+
+/* What is left to do where the last sequence has gone. */
+static void
+forget (KvasirCells *self, guint w, guint64 bits)
+{
+  if (bits == 0)
+    return;
+  if (bits == FULL)
+    forget_word (self, w);
+  else
+    for (guint64 left = bits; left != 0;)
+      forget_cell (self, take_cell (w, &left));
+  kvasir_bit_tree_remove_bits (&self->used, w, bits);
+  kvasir_bit_tree_add_bits (&self->vacant, w, bits);
+  self->n_used -= (guint) __builtin_popcountll (bits);
+}
+
+void
+kvasir_cells_empty_bits (KvasirCells *self, guint w, guint64 bits)
+{
+  guint n = self->n_set_words;
+
+  for (guint bit = 0; bit < self->n_seqs; bit++)
+    {
+      guint64 *owned = self->owned + (gsize) bit * self->n_words + w;
+      guint64 common = self->spans[bit].n_cells > 0 ? *owned & bits : 0;
+
+      if (common == 0)
+        continue;
+      *owned &= ~common;
+      shrink_span (self, bit, (guint) __builtin_popcountll (common));
+    }
+  for (guint64 left = bits; left != 0;)
+    {
+      gsize cell = take_cell (w, &left);
+
+      for (guint i = 0; i < n; i++)
+        self->sets[cell * n + i] = 0;
+    }
+  forget (self, w, bits);
+}
+
+/* Takes a sequence out of the sets. Returns: the cells that nobody holds any more */
+static guint64
+leave_sets (KvasirCells *self, guint w, guint64 bits, guint bit)
+{
+  guint n = self->n_set_words;
+  guint64 *sets = self->sets + (gsize) w * CELLS * n;
+  guint64 keep = ~KVASIR_BIT (bit);
+  guint64 rest = 0;
+  guint64 gone = 0;
+
+  if (bits == FULL && n == 1)
+    {
+      for (guint i = 0; i < CELLS; i++)
+        {
+          sets[i] &= keep;
+          rest |= sets[i];
+        }
+      if (rest == 0)
+        return bits;
+    }
+  for (guint64 left = bits; left != 0; left &= left - 1)
+    {
+      guint64 *set = sets + (gsize) __builtin_ctzll (left) * n;
+
+      set[bit / 64] &= keep;
+      rest = 0;
+      for (guint i = 0; i < n; i++)
+        rest |= set[i];
+      if (rest == 0)
+        gone |= left & -left;
+    }
+  return gone;
+}
+
+void
+kvasir_cells_leave_bits (KvasirCells *self, guint w, guint64 bits, guint seq)
+{
+  guint bit = seq - self->first_seq;
+
+  self->owned[(gsize) bit * self->n_words + w] &= ~bits;
+  shrink_span (self, bit, (guint) __builtin_popcountll (bits));
+  forget (self, w, leave_sets (self, w, bits, bit));
+}
+
+void
+kvasir_cells_join_bits (KvasirCells *self, guint w, guint64 bits, guint seq)
+{
+  guint bit = seq - self->first_seq;
+  guint n = self->n_set_words;
+  guint64 *sets = self->sets + (gsize) w * CELLS * n;
+  guint64 *owned = self->owned + (gsize) bit * self->n_words + w;
+  guint64 added = bits & ~*owned;
+
+  if (added == 0)
+    return;
+  *owned |= added;
+  self->spans[bit].n_cells += (guint) __builtin_popcountll (added);
+  kvasir_seq_set_add (&self->stale, bit);
+  if (added == FULL && n == 1)
+    for (guint i = 0; i < CELLS; i++)
+      sets[i] |= KVASIR_BIT (bit);
+  else
+    for (guint64 left = added; left != 0; left &= left - 1)
+      sets[(gsize) __builtin_ctzll (left) * n + bit / 64] |= KVASIR_BIT (bit);
+}
+
+/* Whether no position falls below 0; then all of them have moved. */
+static gboolean
+add_to_word (KvasirCells *self, guint w, gint32 delta)
+{
+  gint32 *pos = self->pos + (gsize) w * CELLS;
+  gint32 *shift = self->shift + (gsize) w * CELLS;
+  gint32 below = 0;
+
+  for (guint i = 0; i < CELLS; i++)
+    below |= pos[i] + delta;
+  if (below < 0)
+    return FALSE;
+  self->n_shifted -= count_shifted (shift);
+  for (guint i = 0; i < CELLS; i++)
+    {
+      pos[i] += delta;
+      shift[i] += delta;
+    }
+  self->n_shifted += count_shifted (shift);
+  return TRUE;
+}
+
+void
+kvasir_cells_add_bits (KvasirCells *self, guint w, guint64 bits, gint32 delta)
+{
+  if (bits != FULL || !add_to_word (self, w, delta))
+    {
+      for (guint64 left = bits; left != 0;)
+        {
+          guint cell = take_cell (w, &left);
+
+          kvasir_cells_move (self, cell, (gint64) self->pos[cell] + delta);
+        }
+      return;
+    }
+  for (guint bit = 0; bit < self->n_seqs; bit++)
+    if (self->spans[bit].n_cells > 0 && self->owned[(gsize) bit * self->n_words + w] != 0)
+      kvasir_seq_set_add (&self->stale, bit);
+}
+
+void
+kvasir_cells_settle_shift_bits (KvasirCells *self, guint w, guint64 bits)
+{
+  gint32 *shift = self->shift + (gsize) w * CELLS;
+
+  if (bits != FULL)
+    {
+      for (guint64 left = bits; left != 0;)
+        kvasir_cells_settle_shift (self, take_cell (w, &left));
+      return;
+    }
+  self->n_shifted -= count_shifted (shift);
+  for (guint i = 0; i < CELLS; i++)
+    shift[i] = 0;
+}
+
+void
+kvasir_cells_set_span (KvasirCells *self, guint seq, const KvasirSeqSpan *span)
+{
+  guint bit = seq - self->first_seq;
+
+  g_assert (span->n_cells == self->spans[bit].n_cells);
+  self->spans[bit] = *span;
+  kvasir_seq_set_remove (&self->stale, bit);
+}
+
+/* ---- looking at all cells of a sequence */
+
+typedef struct
+{
+  gint32 min;
+  gint32 max;
+  gint32 before; /* the position of the cell before */
+  guint n_falls; /* cells whose position is not above that */
+} Measure;
+
+static void
+measure_word (const gint32 *pos, Measure *measure)
+{
+  gint32 min = pos[0];
+  gint32 max = pos[0];
+  guint n_falls = pos[0] <= measure->before;
+
+  for (guint i = 0; i < CELLS; i++)
+    {
+      min = MIN (min, pos[i]);
+      max = MAX (max, pos[i]);
+    }
+  for (guint i = 0; i + 1 < CELLS; i++)
+    n_falls += pos[i + 1] <= pos[i];
+  measure->min = MIN (measure->min, min);
+  measure->max = MAX (measure->max, max);
+  measure->before = pos[CELLS - 1];
+  measure->n_falls += n_falls;
+}
+
+static void
+measure_bits (const gint32 *pos, guint64 bits, Measure *measure)
+{
+  for (; bits != 0; bits &= bits - 1)
+    {
+      gint32 at = pos[__builtin_ctzll (bits)];
+
+      measure->n_falls += at <= measure->before;
+      measure->before = at;
+      measure->min = MIN (measure->min, at);
+      measure->max = MAX (measure->max, at);
+    }
+}
+
+static void
+measure_span (KvasirCells *self, guint bit)
+{
+  const guint64 *words = self->owned + (gsize) bit * self->n_words;
+  KvasirSeqSpan *span = &self->spans[bit];
+  Measure measure = { .min = KVASIR_POS_END, .max = -1, .before = -1 };
+  gint32 first = -1;
+
+  if (span->n_cells == 0)
+    return;
+  for (guint w = 0; w < self->n_words; w++)
+    {
+      const gint32 *pos = self->pos + (gsize) w * CELLS;
+
+      if (words[w] != 0 && first < 0)
+        first = pos[__builtin_ctzll (words[w])];
+      if (words[w] == FULL)
+        measure_word (pos, &measure);
+      else
+        measure_bits (pos, words[w], &measure);
+    }
+  span->min = measure.min;
+  span->max = measure.max;
+  /* Positions that rise along the cells are all different, also where they wrap around the end. */
+  span->is_dense = (measure.n_falls == 0 || (measure.n_falls == 1 && measure.before < first)) &&
+                   (guint) (measure.max - measure.min) + 1 == span->n_cells;
+}
+
+void
+kvasir_cells_settle (KvasirCells *self)
+{
+  for (gint bit = kvasir_seq_set_next (&self->stale, 0); bit >= 0;
+       bit = kvasir_seq_set_next (&self->stale, (guint) bit + 1))
+    measure_span (self, (guint) bit);
+  self->stale = (KvasirSeqSet){ 0 };
+}
