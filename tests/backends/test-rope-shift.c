@@ -239,7 +239,8 @@ test_many_shifts (void)
   g_autoptr (GRand) rand = g_rand_new_with_seed (6);
   g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 2);
   KvasirTensor *shifts = rig_tensor (rig, KVASIR_TYPE_I32, N, 1, 1);
-  g_autofree double *expected[2] = { NULL, NULL };
+  g_autofree double *all = g_new (double, 2 * WIDTH * N);
+  double *expected[2] = { all, all + WIDTH * N };
   KvasirTensor *caches[2];
 
   for (int i = 0; i < N; i++)
@@ -251,7 +252,6 @@ test_many_shifts (void)
       node->src[0] = caches[layer];
       node->src[1] = shifts;
       node->params.rope = params;
-      expected[layer] = g_new (double, WIDTH *N);
       for (int i = 0; i < WIDTH * N; i++)
         expected[layer][i] = ((float *) caches[layer]->data)[i];
       for (int i = 0; i < N * WIDTH / 32; i++)
