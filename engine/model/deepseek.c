@@ -196,6 +196,19 @@ load_mla (KvasirModel *model, gint il, MlaBlock *mla, GError **error)
          kvasir_load_matrix (model, il, "attn_output.weight", out, &mla->wo, error);
 }
 
+/* One net as wide as all shared experts together. */
+static gboolean
+load_shared (KvasirModel *model, gint il, KvasirGluBlock *shared, GError **error)
+{
+  const DeepseekHparams *own = model->extra;
+  const guint n_ff = own->n_expert_ff * own->n_shared;
+  const gint64 gate[2] = { model->hparams.n_embd, n_ff };
+
+  return kvasir_load_shared (model, il, n_ff, shared, error) &&
+         (shared->gate != NULL ||
+          kvasir_load_matrix (model, il, "ffn_gate_shexp.weight", gate, &shared->gate, error));
+}
+
 static gboolean
 load_net (KvasirModel *model, gint il, KvasirLayer *net, GError **error)
 {
@@ -206,11 +219,10 @@ load_net (KvasirModel *model, gint il, KvasirLayer *net, GError **error)
   if (!kvasir_load_vector (model, il, "ffn_norm.weight", hp->n_embd, &net->ffn_norm, error))
     return FALSE;
   if (il < (gint) own->n_dense)
-    return kvasir_load_ffn (model, il, hp->layers[il].n_ff, FALSE, &net->ffn, error);
-  if (!kvasir_load_moe (model, il, &net->moe, error))
+    return kvasir_load_ffn (model, il, hp->layers[il].n_ff, TRUE, &net->ffn, error);
+  if (!kvasir_load_gated_moe (model, il, &net->moe, error))
     return FALSE;
-  return own->n_shared == 0 ||
-         kvasir_load_shared (model, il, own->n_expert_ff * own->n_shared, &net->shared, error);
+  return own->n_shared == 0 || load_shared (model, il, &net->shared, error);
 }
 
 static gboolean

@@ -250,7 +250,8 @@ load_layer (KvasirModel *model, gint il, gboolean has_gate, KvasirLayer *layer, 
     return kvasir_load_ffn (model, il, model->hparams.layers[il].n_ff, has_gate, &layer->ffn,
                             error);
   layer->moe.normalised = TRUE;
-  return kvasir_load_moe (model, il, &layer->moe, error);
+  return has_gate ? kvasir_load_gated_moe (model, il, &layer->moe, error)
+                  : kvasir_load_moe (model, il, &layer->moe, error);
 }
 
 gboolean
