@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "engine/error.h"
 #include "tests/engine/memory/support.h"
 
 #define N_LAYERS 4
@@ -202,6 +203,46 @@ test_sequences_stay_whole (Fixture *self, gconstpointer data)
   g_assert_cmpuint (self->part->vtable->get_planned_n_kv (self->part, 1), ==, 64);
 }
 
+/* The whole memory: longer sequences are named before anything runs, and what fits into one ubatch
+ * is not cut. */
+static void
+test_batches (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirMemory) memory = NULL;
+  const gint32 one = 1, two = 2;
+  gint32 tokens[N_UBATCH + 1] = { 0 };
+  const gint32 *seqs[N_UBATCH + 1];
+  guint n_seqs[N_UBATCH + 1];
+  KvasirBatch batch = {
+    .n_tokens = N_UBATCH + 1, .tokens = tokens, .seqs = seqs, .n_seqs = n_seqs
+  };
+  g_autoptr (GError) error = NULL;
+
+  self->params.arch = "test";
+  memory = kvasir_memory_new (&self->params, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < N_UBATCH + 1; i++)
+    {
+      seqs[i] = &two;
+      n_seqs[i] = 1;
+    }
+  g_assert_false (kvasir_batch_plan_init (self->plan, &batch, memory, &error));
+  g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_BATCH);
+  g_assert_cmpstr (error->message, ==,
+                   "Token 70 of the batch is number 71 of sequence 2, expected at most n_ubatch = "
+                   "70: this model reads a sequence in one piece");
+
+  seqs[5] = &one;
+  g_assert_true (kvasir_batch_plan_init (self->plan, &batch, memory, NULL));
+  g_assert_cmpint (kvasir_memory_init_batch (memory, self->plan), ==, KVASIR_PREPARE_OK);
+  g_assert_cmpuint (kvasir_batch_plan_get_n_ubatches (self->plan), ==, 2);
+  batch.n_tokens = N_UBATCH;
+  g_assert_true (kvasir_batch_plan_init (self->plan, &batch, memory, NULL));
+  g_assert_cmpint (kvasir_memory_init_batch (memory, self->plan), ==, KVASIR_PREPARE_OK);
+  g_assert_cmpuint (kvasir_batch_plan_get_n_ubatches (self->plan), ==, 1);
+  g_assert_cmpint (kvasir_memory_seq_pos_max (memory, 2), ==, -1);
+}
+
 static void
 test_slots (Fixture *self, gconstpointer data)
 {
@@ -263,6 +304,7 @@ main (int argc, char **argv)
   ADD ("chunked-window", test_chunked_window);
   ADD ("long-rows", test_long_rows);
   ADD ("sequences-stay-whole", test_sequences_stay_whole);
+  ADD ("batches", test_batches);
   ADD ("slots", test_slots);
   ADD ("layers-share-rows", test_layers_share_rows);
   ADD ("measures", test_measures);
