@@ -131,7 +131,8 @@ typedef enum
                            cache [dv * kv_heads, cells, streams], or, with v_transposed,
                            [cells, dv * kv_heads, streams]; s3 mask, s4 sinks [heads] or NULL, s5
                            distances for ALiBi or NULL; dst [dv * heads, n]. s2 may be a view of s1's
-                           first elements. Only cells below the step's n_kv[cache] are read. The
+                           first elements. Where K is quantised queries are rounded to blocks of Q8_0
+                          first. Only cells below the step's n_kv[cache] are read. The
                            step's tokens are split evenly, in order, over the streams first_stream
                            ... first_stream + n_streams - 1 and read their own stream's cells */
   KVASIR_OP_ROPE_SHIFT, /* in place on s0, a K cache [d * kv_heads, cells] of any cache type: row c

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/cpu/blocks.h"
+
 /* The ends of two blocks of 32 that a head begins and ends in. */
 #define BLOCK_SLACK 64
 
@@ -85,20 +87,42 @@ find_open_tile (const KvasirTensor *node,
   return false;
 }
 
+/* Quantised keys are met by queries rounded alike, in blocks of Q8_0: what integer products of the
+ * two would give, and what traces were made with. */
+static void
+round_query (const KvasirCpuKernels *kernels, float *query, int64_t n)
+{
+  KvasirBlockQ8_0 block;
+
+  for (int64_t i = 0; i < n; i += 32)
+    {
+      kernels->from_float[KVASIR_TYPE_Q8_0](query + i, &block, 32);
+      kernels->to_float[KVASIR_TYPE_Q8_0](&block, query + i, 32);
+    }
+}
+
 /* The queries of a part in the order of the state's rows. */
 static void
-scale_query (const KvasirTensor *node, const KvasirAttentionPart *part, float *query)
+scale_query (const KvasirTensor *node,
+             const KvasirOpRun *run,
+             const KvasirAttentionPart *part,
+             float *query)
 {
   const KvasirAttentionParams *p = &node->params.attention;
   int64_t group = kvasir_attention_get_group (p);
+  bool rounds = kvasir_type_get_block_len ((int) node->src[1]->type) > 1;
 
   for (int64_t head = part->head; head < part->head_end; head++)
     for (int64_t t = part->token; t < part->token_end; t++)
       for (int64_t g = 0; g < group; g++, query += p->head_dim_k)
         {
           const float *q = (void *) kvasir_tensor_get_row (node->src[0], head * group + g, t, 0);
+
+          memcpy (query, q, (size_t) p->head_dim_k * sizeof *q);
+          if (rounds)
+            round_query (run->kernels, query, p->head_dim_k);
           for (int64_t i = 0; i < p->head_dim_k; i++)
-            query[i] = q[i] * p->scale;
+            query[i] *= p->scale;
         }
 }
 
@@ -143,7 +167,7 @@ kvasir_attention_add_part (const KvasirTensor *node,
   KvasirAttentionPart at = *part, next;
 
   clear_state (&scratch->state, n_heads * (part->token_end - part->token), p->head_dim_v);
-  scale_query (node, part, scratch->query);
+  scale_query (node, run, part, scratch->query);
   for (; find_open_tile (node, part, &at); at = next)
     {
       next = at;

@@ -110,6 +110,24 @@ make_values (Rig *rig, GRand *rand, const Case *c, KvasirTensor *k)
   return view;
 }
 
+/* Beside quantised keys queries count as rounded to Q8_0: scale = largest magnitude / 127, kept as
+ * f16. */
+static double
+get_query (const Problem *p, const float *q, int i)
+{
+  double largest = 0;
+  float scale;
+
+  if (kvasir_type_get_block_len ((int) p->c->type_k) == 1)
+    return q[i];
+  for (int k = i / 32 * 32; k < i / 32 * 32 + 32; k++)
+    largest = fmax (largest, fabs ((double) q[k]));
+  if (largest == 0)
+    return 0;
+  scale = kvasir_f16_to_f32 (kvasir_f32_to_f16 ((float) (largest / 127)));
+  return round (q[i] / (largest / 127)) * (double) scale;
+}
+
 static void
 make_inputs (Problem *p, Rig *rig, GRand *rand)
 {
@@ -215,7 +233,7 @@ get_score (const Problem *p, int head, int token, int cell)
   double score = 0;
 
   for (int i = 0; i < a->head_dim_k; i++)
-    score += (double) q[i] * p->keys[row * p->k->ne[0] + kv_head * a->head_dim_k + i];
+    score += get_query (p, q, i) * p->keys[row * p->k->ne[0] + kv_head * a->head_dim_k + i];
   score *= a->scale;
   if (a->softcap != 0)
     score = a->softcap * tanh (score / a->softcap);
