@@ -29,19 +29,31 @@ kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs)
   if (!allocate (self))
     return FALSE;
 
+  self->is_simple = self->n_set_words == 1;
   for (guint i = 0; i < size; i++)
-    {
-      self->pos[i] = self->token[i] = -1;
-      kvasir_bit_tree_add (&self->vacant, i);
-    }
+    self->pos[i] = self->token[i] = -1;
+  for (guint w = 0; w < self->n_words; w++)
+    kvasir_bit_tree_add_bits (&self->vacant, w, ~G_GUINT64_CONSTANT (0));
   for (guint seq = 0; seq < n_seqs; seq++)
-    self->spans[seq] = (KvasirSeqSpan){ .min = -1, .max = -1 };
+    self->spans[seq] = (KvasirSeqSpan){ .min = -1,
+                                        .max = -1,
+                                        .last_cell = G_MAXUINT,
+                                        .words = self->owned + (gsize) seq * self->n_words };
   return TRUE;
+}
+
+void
+kvasir_cells_set_first_seq (KvasirCells *self, guint seq)
+{
+  g_assert (self->n_used == 0);
+  self->first_seq = seq;
+  self->is_simple = self->is_simple && seq == 0;
 }
 
 gboolean
 kvasir_cells_add_places (KvasirCells *self)
 {
+  self->is_simple = FALSE;
   self->places = g_try_new0 (gint32, (gsize) 2 * self->size);
   return self->places != NULL;
 }
@@ -129,21 +141,39 @@ kvasir_cells_get_largest_vacant_run (const KvasirCells *self)
   return largest;
 }
 
-static inline void
-span_add (KvasirSeqSpan *span, gint32 pos)
+/* The position does not follow the last one. */
+static void
+span_add_apart (KvasirCells *self, guint bit, guint cell, gint32 pos)
 {
-  if (span->n_cells++ == 0)
-    *span = (KvasirSeqSpan){ .n_cells = 1, .min = pos, .max = pos, .is_dense = TRUE };
-  else if (pos == span->max + 1)
-    span->max = pos;
-  else if (pos == span->min - 1)
-    span->min = pos;
-  else
+  KvasirSeqSpan *span = &self->spans[bit];
+
+  if (span->n_cells == 1)
     {
-      span->min = MIN (span->min, pos);
-      span->max = MAX (span->max, pos);
-      span->is_dense = FALSE;
+      kvasir_seq_set_add (&self->alive, bit);
+      span->min = span->max = pos;
+      span->is_dense = span->is_rising = TRUE;
+      span->last_cell = cell;
+      return;
     }
+  span->is_dense &= pos == span->min - 1;
+  span->is_rising = FALSE;
+  span->min = MIN (span->min, pos);
+  span->max = MAX (span->max, pos);
+}
+
+static inline void
+span_add (KvasirCells *self, guint bit, guint cell, gint32 pos)
+{
+  KvasirSeqSpan *span = &self->spans[bit];
+
+  if (span->n_cells++ > 0 && pos == span->max + 1)
+    {
+      span->max = pos;
+      span->is_rising &= cell > span->last_cell;
+      span->last_cell = cell;
+    }
+  else
+    span_add_apart (self, bit, cell, pos);
 }
 
 static inline void
@@ -152,7 +182,11 @@ span_remove (KvasirCells *self, guint bit, gint32 pos)
   KvasirSeqSpan *span = &self->spans[bit];
 
   if (--span->n_cells == 0)
-    span->min = span->max = -1;
+    {
+      span->min = span->max = -1;
+      span->last_cell = G_MAXUINT;
+      kvasir_seq_set_remove (&self->alive, bit);
+    }
   else if (pos != span->min && pos != span->max)
     span->is_dense = FALSE;
   else if (!span->is_dense)
@@ -163,49 +197,98 @@ span_remove (KvasirCells *self, guint bit, gint32 pos)
     span->max--;
 }
 
-/* The words of a set of ids, counted from first_seq. */
+/* A word of a set of ids, counted from first_seq, which is not 0 only where it is the one id. */
 static inline guint64
 get_local_word (const KvasirCells *self, const KvasirSeqSet *seqs, guint w)
 {
-  if (self->first_seq == 0)
+  if (G_LIKELY (self->first_seq == 0))
     return seqs->w[w];
-  g_assert (self->n_seqs == 1 && w == 0);
   return kvasir_seq_set_has (seqs, self->first_seq);
 }
 
-void
-kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
+/* The sequences of @set, the word @w of a cell's set, hold it from now on. */
+static inline void
+hold (KvasirCells *self, guint cell, guint w, guint64 set, gint32 pos)
 {
-  guint64 *set = peek_set (self, cell);
   guint64 *owned = self->owned + cell / 64;
-  gint32 pos = entry->pos;
 
-  g_assert (self->pos[cell] < 0);
+  self->sets[(gsize) cell * self->n_set_words + w] = set;
+  for (; set != 0; set &= set - 1)
+    {
+      gsize bit = w * 64 + (guint) __builtin_ctzll (set);
 
-  self->pos[cell] = pos;
+      owned[bit * self->n_words] |= KVASIR_BIT (cell);
+      span_add (self, (guint) bit, cell, pos);
+    }
+}
+
+static inline void
+write_cell (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
+{
+  self->pos[cell] = entry->pos;
   self->token[cell] = entry->token;
   self->step[cell] = entry->step;
+}
+
+/* Nearly every placement: the next position of one sequence goes to a cell behind its others, and
+ * no word of the trees becomes zero or ceases to be. The cell is written first, which needs the
+ * fewest registers. FALSE: not so, and nothing that place_any() does not write has changed. */
+static inline gboolean
+append (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
+{
+  guint64 set = entry->seqs->w[0];
+  guint w = cell / 64;
+  KvasirSeqSpan *span;
+  guint64 before;
+  guint64 after;
+
+  if (!self->is_simple || (set & (set - 1)) != 0)
+    return FALSE;
+  span = &self->spans[(guint) __builtin_ctzll (set)];
+  if (entry->pos != span->max + 1 || cell <= span->last_cell)
+    return FALSE;
+  write_cell (self, cell, entry);
+  self->sets[cell] = set;
+  before = self->vacant.words[0][w];
+  after = before & ~KVASIR_BIT (cell);
+  /* Also where the cell is not vacant. */
+  if (after - 1 >= before - 1 || before == ~G_GUINT64_CONSTANT (0))
+    return FALSE;
+
+  self->vacant.words[0][w] = after;
+  self->used.words[0][w] = ~after;
+  span->words[w] |= before ^ after;
+  span->n_cells++;
+  span->max++;
+  span->last_cell = cell;
+  self->n_used++;
+  return TRUE;
+}
+
+/* Kept out of line, so that the short way needs no registers saved. */
+G_NO_INLINE static void
+place_any (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
+{
+  g_assert (kvasir_bit_tree_has (&self->vacant, cell));
+
+  write_cell (self, cell, entry);
   if (self->places != NULL)
     {
       self->places[2 * cell] = entry->x;
       self->places[2 * cell + 1] = entry->y;
     }
   for (guint w = 0; w < self->n_set_words; w++)
-    {
-      guint64 left = get_local_word (self, entry->seqs, w);
-
-      set[w] = left;
-      for (; left != 0; left &= left - 1)
-        {
-          gsize bit = w * 64 + (guint) __builtin_ctzll (left);
-
-          owned[bit * self->n_words] |= KVASIR_BIT (cell);
-          span_add (&self->spans[bit], pos);
-        }
-    }
+    hold (self, cell, w, get_local_word (self, entry->seqs, w), entry->pos);
   kvasir_bit_tree_add (&self->used, cell);
   kvasir_bit_tree_remove (&self->vacant, cell);
   self->n_used++;
+}
+
+void
+kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
+{
+  if (!append (self, cell, entry))
+    place_any (self, cell, entry);
 }
 
 /* What is left to do when the last sequence has gone. */
@@ -271,7 +354,7 @@ kvasir_cells_join (KvasirCells *self, guint cell, guint seq)
     return;
   peek_set (self, cell)[bit / 64] |= KVASIR_BIT (bit);
   *peek_owned_word (self, cell, bit) |= KVASIR_BIT (cell);
-  span_add (&self->spans[bit], self->pos[cell]);
+  span_add (self, bit, cell, self->pos[cell]);
 }
 
 void

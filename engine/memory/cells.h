@@ -29,17 +29,21 @@ typedef struct
   gint32 min; /* -1 where n_cells is 0; the same for max */
   gint32 max;
   /* Every position from min to max is held exactly once, so that the next extreme is known. FALSE
-   * where nobody has looked. */
+   * where nobody has looked; the same for is_rising. */
   gboolean is_dense;
+  gboolean is_rising; /* positions rise along the cells */
+  guint last_cell;    /* none of its cells is behind this one; G_MAXUINT where it holds nothing */
+  guint64 *words;     /* (unowned) its row of owned */
 } KvasirSeqSpan;
 
 typedef struct
 {
   guint size; /* a multiple of 64 */
   guint n_words;
-  guint first_seq; /* ids below are never held; set once, before anything is placed */
+  guint first_seq; /* ids below are never held */
   guint n_seqs;    /* ids first_seq ... first_seq + n_seqs - 1 */
   guint n_set_words;
+  gboolean is_simple; /* sets of one word, ids from 0 on and no places */
   guint n_used;
   guint n_shifted; /* cells whose pending shift is not 0 */
   guint head;      /* where the next search starts, 0 ... size */
@@ -55,10 +59,13 @@ typedef struct
   KvasirBitTree vacant;
   KvasirSeqSpan *spans; /* (owned) [n_seqs] */
   KvasirSeqSet stale;   /* sequences whose min or max left, counted from first_seq */
+  KvasirSeqSet alive;   /* those that hold cells */
 } KvasirCells;
 
 /* FALSE: no memory; clear it all the same. */
 gboolean kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs);
+/* Ids begin at @seq instead of 0; before anything is placed. */
+void kvasir_cells_set_first_seq (KvasirCells *self, guint seq);
 /* Keeps places too. FALSE: no memory; clear it all the same. */
 gboolean kvasir_cells_add_places (KvasirCells *self);
 void kvasir_cells_clear (KvasirCells *self);
@@ -110,6 +117,10 @@ typedef struct
 
 /* Occupies an empty cell. */
 void kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry);
+/* Occupies @n empty neighbours with tokens of one sequence whose positions rise by one; @entry is
+ * that of the first one, @tokens [n]. */
+void kvasir_cells_place_run (
+    KvasirCells *self, guint cell, guint n, const KvasirCellEntry *entry, const gint32 *tokens);
 void kvasir_cells_empty (KvasirCells *self, guint cell);
 /* Occupies an empty cell with what kvasir_cells_get() gave of one. */
 void kvasir_cells_restore (KvasirCells *self, guint cell, const KvasirCell *state);
@@ -124,9 +135,9 @@ void kvasir_cells_settle_shift (KvasirCells *self, guint cell);
 
 /* ---- many cells at once: cells 64 @w + i for every bit i of @bits, occupied ones. Spans are right
  * again once the operation is settled. */
-/* Those of @bits that lie at positions @p0 ... @p1 - 1. */
+/* Those of @bits that lie at positions @p0 ... @p1 - 1. @is_rising: positions are known to rise. */
 guint64 kvasir_cells_select (
-    const KvasirCells *self, guint w, guint64 bits, gint32 p0, gint32 p1);
+    const KvasirCells *self, guint w, guint64 bits, gint32 p0, gint32 p1, gboolean is_rising);
 void kvasir_cells_empty_bits (KvasirCells *self, guint w, guint64 bits);
 /* All of them are held by @seq. */
 void kvasir_cells_leave_bits (KvasirCells *self, guint w, guint64 bits, guint seq);

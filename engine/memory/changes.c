@@ -26,19 +26,30 @@ read_state (const KvasirCells *cells, guint cell, KvasirRunState *state)
   kvasir_cells_get_seqs (cells, cell, &state->seqs);
 }
 
-static inline gboolean
-is_watched (const KvasirChanges *self)
+gboolean
+kvasir_changes_are_watched (const KvasirChanges *self)
 {
   return !self->is_muted && kvasir_memory_is_watched (self->part->memory);
 }
 
 void
+kvasir_changes_before_bits (KvasirChanges *self, const KvasirCells *cells, guint w, guint64 bits)
+{
+  if (!kvasir_changes_are_watched (self))
+    return;
+  for (; bits != 0; bits &= bits - 1)
+    {
+      guint i = (guint) __builtin_ctzll (bits);
+
+      read_state (cells, w * 64 + i, &self->before[i]);
+      self->tokens_before[i] = cells->token[w * 64 + i];
+    }
+}
+
+void
 kvasir_changes_before (KvasirChanges *self, const KvasirCells *cells, guint cell)
 {
-  if (!is_watched (self))
-    return;
-  read_state (cells, cell, &self->before);
-  self->token = cells->token[cell];
+  kvasir_changes_before_bits (self, cells, cell / 64, KVASIR_BIT (cell));
 }
 
 static gboolean
@@ -58,31 +69,46 @@ goes_on (const KvasirRunState *first, gint32 n, const KvasirRunState *state)
   return states_equal (&expected, state);
 }
 
-void
-kvasir_changes_after (KvasirChanges *self, const KvasirCells *cells, guint cell)
+static void
+add_change (KvasirChanges *self, const KvasirCells *cells, guint cell)
 {
   KvasirEvent *run = &self->run;
+  const KvasirRunState *before = &self->before[cell % 64];
+  gint32 token = self->tokens_before[cell % 64];
   KvasirRunState after;
 
-  if (!is_watched (self))
-    return;
   read_state (cells, cell, &after);
-  if (states_equal (&self->before, &after) && self->token == cells->token[cell])
+  if (states_equal (before, &after) && token == cells->token[cell])
     return;
 
   if (run->n > 0 &&
-      ((guint) (run->cell + run->n) != cell || !goes_on (&run->before, run->n, &self->before) ||
+      ((guint) (run->cell + run->n) != cell || !goes_on (&run->before, run->n, before) ||
        !goes_on (&run->after, run->n, &after)))
     kvasir_changes_flush (self);
   if (run->n == 0)
     {
       run->cell = (gint32) cell;
-      run->before = self->before;
+      run->before = *before;
       run->after = after;
     }
-  self->tokens[run->n] = self->token;
+  self->tokens[run->n] = token;
   self->tokens[self->size + (guint) run->n] = cells->token[cell];
   run->n++;
+}
+
+void
+kvasir_changes_after_bits (KvasirChanges *self, const KvasirCells *cells, guint w, guint64 bits)
+{
+  if (!kvasir_changes_are_watched (self))
+    return;
+  for (; bits != 0; bits &= bits - 1)
+    add_change (self, cells, w * 64 + (guint) __builtin_ctzll (bits));
+}
+
+void
+kvasir_changes_after (KvasirChanges *self, const KvasirCells *cells, guint cell)
+{
+  kvasir_changes_after_bits (self, cells, cell / 64, KVASIR_BIT (cell));
 }
 
 void

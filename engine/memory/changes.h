@@ -15,12 +15,12 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  const KvasirPart *part; /* (unowned) whose cells they are */
-  guint16 stream;         /* of the operation in hand */
-  gboolean is_muted;      /* nothing is reported: what happens will be taken back */
-  KvasirEvent run;        /* the run so far; n is 0 where there is none */
-  KvasirRunState before;  /* of the cell in hand */
-  gint32 token;           /* the same */
+  const KvasirPart *part;    /* (unowned) whose cells they are */
+  guint16 stream;            /* of the operation in hand */
+  gboolean is_muted;         /* nothing is reported: what happens will be taken back */
+  KvasirEvent run;           /* the run so far; n is 0 where there is none */
+  KvasirRunState before[64]; /* of the cells in hand */
+  gint32 tokens_before[64];  /* the same */
   /* (owned) [2 * size]: the run's tokens before it changed, and in the second half after */
   gint32 *tokens;
   guint size;
@@ -32,6 +32,13 @@ void kvasir_changes_clear (KvasirChanges *self);
 
 void kvasir_changes_before (KvasirChanges *self, const KvasirCells *cells, guint cell);
 void kvasir_changes_after (KvasirChanges *self, const KvasirCells *cells, guint cell);
+/* The same for cells 64 @w + i, for every bit i of @bits. */
+void
+kvasir_changes_before_bits (KvasirChanges *self, const KvasirCells *cells, guint w, guint64 bits);
+void
+kvasir_changes_after_bits (KvasirChanges *self, const KvasirCells *cells, guint w, guint64 bits);
+/* FALSE: nothing is reported. */
+gboolean kvasir_changes_are_watched (const KvasirChanges *self);
 /* Emits the run that is still open. */
 void kvasir_changes_flush (KvasirChanges *self);
 

@@ -111,6 +111,49 @@ find_cause (const KvasirKvCache *self, guint first_memo, guint seq)
   return 0;
 }
 
+static void
+occupy_one (KvasirKvCache *self,
+            const KvasirUbatch *ubatch,
+            guint t,
+            guint stream,
+            guint cell,
+            KvasirSeqSet *losers)
+{
+  KvasirCells *cells = &self->cells[stream];
+  KvasirCellEntry entry = { .pos = ubatch->pos[t],
+                            .token = ubatch->tokens[t],
+                            .step = self->parent.memory->step,
+                            .seqs = &ubatch->seqs[t] };
+
+  if (self->n_pos > 1)
+    {
+      entry.y = ubatch->pos[ubatch->n_tokens + t];
+      entry.x = ubatch->pos[2 * ubatch->n_tokens + t];
+    }
+  kvasir_changes_before (&self->changes, cells, cell);
+  if (cells->pos[cell] >= 0)
+    give_up (self, stream, cell, losers);
+  kvasir_cells_place (cells, cell, &entry);
+  kvasir_changes_after (&self->changes, cells, cell);
+}
+
+/* How many tokens from @t on, at most @n, make a run: one after the other of one sequence go to one
+ * cell after the other, all of them empty. */
+static guint
+measure_run (
+    const KvasirUbatch *ubatch, const KvasirCells *cells, guint t, guint n, const guint32 *slots)
+{
+  guint i = 1;
+
+  if (kvasir_seq_set_count (&ubatch->seqs[t]) > 1 || cells->pos[slots[0]] >= 0)
+    return 1;
+  while (i < n && slots[i] == slots[0] + i && cells->pos[slots[i]] < 0 &&
+         ubatch->pos[t + i] == ubatch->pos[t] + (gint32) i &&
+         kvasir_seq_set_equal (&ubatch->seqs[t + i], &ubatch->seqs[t]))
+    i++;
+  return i;
+}
+
 void
 kvasir_kv_cache_occupy (KvasirKvCache *self,
                         const KvasirUbatch *ubatch,
@@ -118,28 +161,25 @@ kvasir_kv_cache_occupy (KvasirKvCache *self,
                         const guint32 *slots)
 {
   KvasirCells *cells = &self->cells[slice->stream];
+  gboolean by_run = self->n_pos == 1 && !kvasir_changes_are_watched (&self->changes);
   KvasirSeqSet losers = { 0 };
   guint first_memo = self->memos->len;
+  guint n_run;
 
   self->changes.stream = (guint16) slice->stream;
-  for (guint i = 0; i < slice->n; i++)
+  for (guint i = 0; i < slice->n; i += n_run)
     {
       guint t = slice->first + i;
-      KvasirCellEntry entry = { .pos = ubatch->pos[t],
-                                .token = ubatch->tokens[t],
-                                .step = self->parent.memory->step,
-                                .seqs = &ubatch->seqs[t] };
 
-      if (self->n_pos > 1)
-        {
-          entry.y = ubatch->pos[ubatch->n_tokens + t];
-          entry.x = ubatch->pos[2 * ubatch->n_tokens + t];
-        }
-      kvasir_changes_before (&self->changes, cells, slots[i]);
-      if (cells->pos[slots[i]] >= 0)
-        give_up (self, slice->stream, slots[i], &losers);
-      kvasir_cells_place (cells, slots[i], &entry);
-      kvasir_changes_after (&self->changes, cells, slots[i]);
+      n_run = by_run ? measure_run (ubatch, cells, t, slice->n - i, slots + i) : 1;
+      if (n_run > 1)
+        kvasir_cells_place_run (cells, slots[i], n_run,
+                                &(KvasirCellEntry){ .pos = ubatch->pos[t],
+                                                    .step = self->parent.memory->step,
+                                                    .seqs = &ubatch->seqs[t] },
+                                ubatch->tokens + t);
+      else
+        occupy_one (self, ubatch, t, slice->stream, slots[i], &losers);
     }
   kvasir_changes_flush (&self->changes);
   kvasir_cells_settle (cells);

@@ -189,7 +189,7 @@ allocate_cells (KvasirKvCache *self)
       KvasirCells *cells = &self->cells[s];
 
       ok = kvasir_cells_init (cells, self->size, self->n_streams == 1 ? self->n_seq_max : 1) && ok;
-      cells->first_seq = self->n_streams == 1 ? 0 : s;
+      kvasir_cells_set_first_seq (cells, self->n_streams == 1 ? 0 : s);
       if (self->n_pos > 1)
         ok = kvasir_cells_add_places (cells) && ok;
     }

@@ -3,70 +3,62 @@
 
 #define NO_CELL G_MAXUINT
 
-/* An operation on single cells and its arguments. */
+/* An operation on cells and its arguments. */
 typedef struct _CellOp CellOp;
 struct _CellOp
 {
-  void (*change) (KvasirCells *cells, guint cell, const CellOp *op);
+  /* Changes cells 64 w + i, for every bit i. */
+  void (*change) (KvasirCells *cells, guint w, guint64 bits, const CellOp *op);
   guint seq;     /* that comes, stays or goes */
-  gint64 value;  /* delta or divisor */
+  gint32 value;  /* delta or divisor */
   GArray *memos; /* (nullable): where cells are remembered before they change */
   gint32 p0;     /* cells at positions p0 ... p1 - 1 are meant */
   gint32 p1;
+  gboolean is_rising; /* their positions are known to rise */
 };
 
-/* The cells of the word @bits of cells 64 @w ... whose position is meant. */
-static guint64
-keep_positions (const KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
-{
-  guint64 kept = 0;
-
-  if (op->p0 == 0 && op->p1 == KVASIR_POS_END)
-    return bits;
-  for (guint64 left = bits; left != 0; left &= left - 1)
-    {
-      gint32 pos = cells->pos[w * 64 + (guint) __builtin_ctzll (left)];
-
-      if (pos >= op->p0 && pos < op->p1)
-        kept |= left & -left;
-    }
-  return kept;
-}
-
 static void
-remember (const CellOp *op, guint stream, const KvasirCells *cells, guint cell)
+remember (const CellOp *op, guint stream, const KvasirCells *cells, guint w, guint64 bits)
 {
-  KvasirKvMemo memo = { .stream = stream, .cell = cell };
+  for (; op->memos != NULL && bits != 0; bits &= bits - 1)
+    {
+      guint cell = w * 64 + (guint) __builtin_ctzll (bits);
+      KvasirKvMemo memo = { .stream = stream, .cell = cell };
 
-  kvasir_cells_get (cells, cell, &memo.state);
-  g_array_append_val (op->memos, memo);
+      kvasir_cells_get (cells, cell, &memo.state);
+      g_array_append_val (op->memos, memo);
+    }
 }
 
 /* Applies @op to the cells of the bitmap @words that it means, ascending, and reports the changes.
- * Returns: the first cell that became empty, or NO_CELL */
+ * The caller settles. Returns: the first cell that became empty, or NO_CELL */
 static guint
 visit (KvasirKvCache *self, guint stream, const guint64 *words, const CellOp *op)
 {
   KvasirCells *cells = &self->cells[stream];
   guint n_words = (kvasir_cells_get_end (cells) + 63) / 64;
   guint first_emptied = NO_CELL;
+  gboolean is_watched = kvasir_changes_are_watched (&self->changes);
 
   self->changes.stream = (guint16) stream;
   for (guint w = 0; w < n_words; w++)
-    for (guint64 left = keep_positions (cells, w, words[w], op); left != 0; left &= left - 1)
-      {
-        guint cell = w * 64 + (guint) __builtin_ctzll (left);
+    {
+      guint64 bits = kvasir_cells_select (cells, w, words[w], op->p0, op->p1, op->is_rising);
+      guint64 emptied;
 
-        if (op->memos != NULL)
-          remember (op, stream, cells, cell);
-        kvasir_changes_before (&self->changes, cells, cell);
-        op->change (cells, cell, op);
-        kvasir_changes_after (&self->changes, cells, cell);
-        if (cells->pos[cell] < 0)
-          first_emptied = MIN (first_emptied, cell);
-      }
+      if (bits == 0)
+        continue;
+      remember (op, stream, cells, w, bits);
+      if (is_watched)
+        kvasir_changes_before_bits (&self->changes, cells, w, bits);
+      op->change (cells, w, bits, op);
+      if (is_watched)
+        kvasir_changes_after_bits (&self->changes, cells, w, bits);
+      emptied = bits & cells->vacant.words[0][w];
+      if (first_emptied == NO_CELL && emptied != 0)
+        first_emptied = w * 64 + (guint) __builtin_ctzll (emptied);
+    }
   kvasir_changes_flush (&self->changes);
-  kvasir_cells_settle (cells);
   return first_emptied;
 }
 
@@ -75,14 +67,20 @@ static guint
 visit_seq (KvasirKvCache *self, guint seq, const CellOp *op)
 {
   guint stream = kvasir_kv_cache_get_stream (self, seq);
+  const KvasirCells *cells = &self->cells[stream];
+  CellOp known = *op;
 
-  return visit (self, stream, kvasir_cells_owned_by (&self->cells[stream], seq), op);
+  known.is_rising = kvasir_cells_get_span (cells, seq).is_rising;
+  return visit (self, stream, kvasir_cells_owned_by (cells, seq), &known);
 }
 
 static guint
 visit_used (KvasirKvCache *self, guint stream, const CellOp *op)
 {
-  return visit (self, stream, self->cells[stream].used.words[0], op);
+  guint emptied = visit (self, stream, self->cells[stream].used.words[0], op);
+
+  kvasir_cells_settle (&self->cells[stream]);
+  return emptied;
 }
 
 static void
@@ -92,33 +90,56 @@ head_back_to (KvasirKvCache *self, guint stream, guint emptied)
 }
 
 static void
-empty_cell (KvasirCells *cells, guint cell, const CellOp *op)
+empty_cells (KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
 {
-  kvasir_cells_empty (cells, cell);
+  kvasir_cells_empty_bits (cells, w, bits);
 }
 
 static void
-leave_cell (KvasirCells *cells, guint cell, const CellOp *op)
+leave_cells (KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
 {
-  kvasir_cells_leave (cells, cell, op->seq);
+  kvasir_cells_leave_bits (cells, w, bits, op->seq);
+}
+
+/* What [p0, p1) takes away from the positions of @span, where that needs no look at cells. */
+static gboolean
+cut_span (KvasirSeqSpan *span, gint32 p0, gint32 p1, guint n_left)
+{
+  gboolean is_inner = p0 > span->min && p1 <= span->max;
+
+  if (n_left == 0 || (!span->is_dense && !is_inner))
+    return FALSE;
+  if (is_inner)
+    span->is_dense &= n_left == span->n_cells;
+  else if (p0 <= span->min)
+    span->min = MAX (span->min, p1);
+  else
+    span->max = MIN (span->max, p0 - 1);
+  span->n_cells = n_left;
+  return TRUE;
 }
 
 guint
 kvasir_kv_cache_remove (KvasirKvCache *self, guint seq, gint32 p0, gint32 p1, gboolean remember_it)
 {
-  return visit_seq (self, seq,
-                    &(CellOp){ .change = leave_cell,
-                               .seq = seq,
-                               .memos = remember_it ? self->memos : NULL,
-                               .p0 = p0,
-                               .p1 = p1 });
+  KvasirCells *cells = kvasir_kv_cache_peek_cells_of (self, seq);
+  KvasirSeqSpan span = kvasir_cells_get_span (cells, seq);
+  const CellOp op = {
+    .change = leave_cells, .seq = seq, .memos = remember_it ? self->memos : NULL, .p0 = p0, .p1 = p1
+  };
+  guint emptied = visit_seq (self, seq, &op);
+
+  if (cut_span (&span, p0, p1, kvasir_cells_get_span (cells, seq).n_cells))
+    kvasir_cells_set_span (cells, seq, &span);
+  kvasir_cells_settle (cells);
+  return emptied;
 }
 
 void
 kvasir_kv_cache_rm (KvasirPart *part, gint seq, gint32 p0, gint32 p1)
 {
   KvasirKvCache *self = (KvasirKvCache *) part;
-  const CellOp op = { .change = empty_cell, .p0 = p0, .p1 = p1 };
+  const CellOp op = { .change = empty_cells, .p0 = p0, .p1 = p1 };
 
   if (seq >= 0)
     head_back_to (self, kvasir_kv_cache_get_stream (self, (guint) seq),
@@ -129,32 +150,38 @@ kvasir_kv_cache_rm (KvasirPart *part, gint seq, gint32 p0, gint32 p1)
 }
 
 static void
-join_cell (KvasirCells *cells, guint cell, const CellOp *op)
+join_cells (KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
 {
-  kvasir_cells_join (cells, cell, op->seq);
+  kvasir_cells_join_bits (cells, w, bits, op->seq);
 }
 
 void
 kvasir_kv_cache_join (KvasirKvCache *self, guint src, guint dst, gint32 p0, gint32 p1)
 {
-  visit_seq (self, src, &(CellOp){ .change = join_cell, .seq = dst, .p0 = p0, .p1 = p1 });
+  KvasirCells *cells = kvasir_kv_cache_peek_cells_of (self, src);
+  gboolean was_empty = kvasir_cells_get_span (cells, dst).n_cells == 0;
+  KvasirSeqSpan span = kvasir_cells_get_span (cells, src);
+
+  visit_seq (self, src, &(CellOp){ .change = join_cells, .seq = dst, .p0 = p0, .p1 = p1 });
+  if (was_empty && kvasir_cells_get_span (cells, dst).n_cells == span.n_cells)
+    kvasir_cells_set_span (cells, dst, &span);
+  kvasir_cells_settle (cells);
 }
 
 static void
-keep_cell (KvasirCells *cells, guint cell, const CellOp *op)
+keep_cells (KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
 {
-  KvasirSeqSet seqs;
+  guint64 kept = bits & kvasir_cells_owned_by (cells, op->seq)[w];
 
-  if (!kvasir_cells_has (cells, cell, op->seq))
+  if (kept != bits)
+    kvasir_cells_empty_bits (cells, w, bits & ~kept);
+  for (guint seq = cells->first_seq; seq < cells->first_seq + cells->n_seqs; seq++)
     {
-      kvasir_cells_empty (cells, cell);
-      return;
+      guint64 held = kept & kvasir_cells_owned_by (cells, seq)[w];
+
+      if (seq != op->seq && held != 0)
+        kvasir_cells_leave_bits (cells, w, held, seq);
     }
-  kvasir_cells_get_seqs (cells, cell, &seqs);
-  kvasir_seq_set_remove (&seqs, op->seq);
-  for (gint seq = kvasir_seq_set_next (&seqs, 0); seq >= 0;
-       seq = kvasir_seq_set_next (&seqs, (guint) seq + 1))
-    kvasir_cells_leave (cells, cell, (guint) seq);
 }
 
 void
@@ -165,38 +192,99 @@ kvasir_kv_cache_keep (KvasirPart *part, guint seq)
 
   head_back_to (self, stream,
                 visit_used (self, stream,
-                            &(CellOp){ .change = keep_cell, .seq = seq, .p1 = KVASIR_POS_END }));
+                            &(CellOp){ .change = keep_cells, .seq = seq, .p1 = KVASIR_POS_END }));
 }
 
 static void
-add_to_cell (KvasirCells *cells, guint cell, const CellOp *op)
+add_to_cells (KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
 {
-  kvasir_cells_move (cells, cell, cells->pos[cell] + op->value);
+  kvasir_cells_add_bits (cells, w, bits, op->value);
+}
+
+/* The cell of @words before @cell, or -1. */
+static gint
+find_before (const guint64 *words, guint cell)
+{
+  guint64 bits = words[cell / 64] & (KVASIR_BIT (cell) - 1);
+
+  for (guint w = cell / 64;; bits = words[--w])
+    {
+      if (bits != 0)
+        return (gint) (w * 64 + 63 - (guint) __builtin_clzll (bits));
+      if (w == 0)
+        return -1;
+    }
+}
+
+/* What @span, which rises, is once its positions from @p0 on, which begin at @first, have moved. */
+static gboolean
+move_span (const KvasirCells *cells, KvasirSeqSpan *span, guint seq, const CellOp *op, guint first)
+{
+  gint before = find_before (kvasir_cells_owned_by (cells, seq), first);
+
+  if (!span->is_rising || op->p1 <= span->max ||
+      kvasir_cells_get_span (cells, seq).n_cells != span->n_cells)
+    return FALSE;
+  if (before >= 0 && cells->pos[before] >= cells->pos[first])
+    return FALSE;
+  if (before < 0)
+    span->min += op->value;
+  span->max += op->value;
+  span->is_dense = (guint) (span->max - span->min) + 1 == span->n_cells;
+  return TRUE;
+}
+
+/* The first cell of @seq at a position from @p0 on, if its positions rise; else NO_CELL. */
+static guint
+find_first (const KvasirCells *cells, guint seq, gint32 p0)
+{
+  const guint64 *words = kvasir_cells_owned_by (cells, seq);
+  KvasirSeqSpan span = kvasir_cells_get_span (cells, seq);
+
+  if (!span.is_rising || span.max < p0)
+    return NO_CELL;
+  for (guint w = 0; w < cells->n_words; w++)
+    if (words[w] != 0 && cells->pos[w * 64 + 63 - (guint) __builtin_clzll (words[w])] >= p0)
+      return w * 64 + (guint) __builtin_ctzll (
+                          kvasir_cells_select (cells, w, words[w], p0, KVASIR_POS_END, TRUE));
+  return NO_CELL;
 }
 
 void
 kvasir_kv_cache_add (KvasirPart *part, guint seq, gint32 p0, gint32 p1, gint32 delta)
 {
   KvasirKvCache *self = (KvasirKvCache *) part;
-  guint emptied;
+  KvasirCells *cells = kvasir_kv_cache_peek_cells_of (self, seq);
+  KvasirSeqSpan span = kvasir_cells_get_span (cells, seq);
+  const CellOp op = { .change = add_to_cells, .value = delta, .p0 = p0, .p1 = p1 };
+  guint first = find_first (cells, seq, p0);
+  guint emptied = visit_seq (self, seq, &op);
 
-  emptied =
-      visit_seq (self, seq, &(CellOp){ .change = add_to_cell, .value = delta, .p0 = p0, .p1 = p1 });
+  if (first != NO_CELL && move_span (cells, &span, seq, &op, first))
+    kvasir_cells_set_span (cells, seq, &span);
+  kvasir_cells_settle (cells);
   kvasir_kv_cache_set_head (self, kvasir_kv_cache_get_stream (self, seq),
                             emptied != NO_CELL ? emptied : 0);
 }
 
 static void
-divide_cell (KvasirCells *cells, guint cell, const CellOp *op)
+divide_cells (KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
 {
-  kvasir_cells_move (cells, cell, cells->pos[cell] / op->value);
+  for (; bits != 0; bits &= bits - 1)
+    {
+      guint cell = w * 64 + (guint) __builtin_ctzll (bits);
+
+      kvasir_cells_move (cells, cell, cells->pos[cell] / op->value);
+    }
 }
 
 void
 kvasir_kv_cache_div (KvasirPart *part, guint seq, gint32 p0, gint32 p1, gint d)
 {
-  visit_seq ((KvasirKvCache *) part, seq,
-             &(CellOp){ .change = divide_cell, .value = d, .p0 = p0, .p1 = p1 });
+  KvasirKvCache *self = (KvasirKvCache *) part;
+
+  visit_seq (self, seq, &(CellOp){ .change = divide_cells, .value = d, .p0 = p0, .p1 = p1 });
+  kvasir_cells_settle (kvasir_kv_cache_peek_cells_of (self, seq));
 }
 
 void
@@ -206,7 +294,7 @@ kvasir_kv_cache_clear_cells (KvasirPart *part, gboolean data)
 
   for (guint s = 0; s < self->n_streams; s++)
     {
-      visit_used (self, s, &(CellOp){ .change = empty_cell, .p1 = KVASIR_POS_END });
+      visit_used (self, s, &(CellOp){ .change = empty_cells, .p1 = KVASIR_POS_END });
       kvasir_kv_cache_set_head (self, s, 0);
     }
   if (data)
@@ -232,9 +320,9 @@ kvasir_kv_cache_has_update (const KvasirPart *part)
 }
 
 static void
-settle_shift (KvasirCells *cells, guint cell, const CellOp *op)
+settle_shifts (KvasirCells *cells, guint w, guint64 bits, const CellOp *op)
 {
-  kvasir_cells_settle_shift (cells, cell);
+  kvasir_cells_settle_shift_bits (cells, w, bits);
 }
 
 void
@@ -249,5 +337,5 @@ kvasir_kv_cache_update_done (KvasirPart *part, gint64 duration_us)
                         &(KvasirEvent){ .seq = -1, .n = (gint32) n_shifted, .b = duration_us });
   for (guint s = 0; s < self->n_streams; s++)
     if (self->cells[s].n_shifted > 0)
-      visit_used (self, s, &(CellOp){ .change = settle_shift, .p1 = KVASIR_POS_END });
+      visit_used (self, s, &(CellOp){ .change = settle_shifts, .p1 = KVASIR_POS_END });
 }

@@ -15,14 +15,18 @@ static guint
 collect (const KvasirCells *cells, guint from, guint to, guint n, guint32 *slots)
 {
   guint n_found = 0;
-  gint i = kvasir_bit_tree_next (&cells->vacant, from);
+  gint first = kvasir_bit_tree_next (&cells->vacant, from);
 
-  while (i >= 0 && (guint) i < to && n_found < n)
+  while (first >= 0 && (guint) first < to && n_found < n)
     {
-      if (slots != NULL)
-        slots[n_found] = (guint32) i;
-      n_found++;
-      i = kvasir_bit_tree_next (&cells->vacant, (guint) i + 1);
+      gint next_used = kvasir_bit_tree_next (&cells->used, (guint) first);
+      guint end = next_used < 0 ? to : MIN ((guint) next_used, to);
+      guint n_run = MIN (end - (guint) first, n - n_found);
+
+      for (guint i = 0; slots != NULL && i < n_run; i++)
+        slots[n_found + i] = (guint32) first + i;
+      n_found += n_run;
+      first = kvasir_bit_tree_next (&cells->vacant, end);
     }
   return n_found;
 }
