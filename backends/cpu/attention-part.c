@@ -93,11 +93,16 @@ static void
 round_query (const KvasirCpuKernels *kernels, float *query, int64_t n)
 {
   KvasirBlockQ8_0 block;
+  float piece[32];
 
   for (int64_t i = 0; i < n; i += 32)
     {
-      kernels->from_float[KVASIR_TYPE_Q8_0](query + i, &block, 32);
-      kernels->to_float[KVASIR_TYPE_Q8_0](&block, query + i, 32);
+      size_t n_bytes = (size_t) (n - i < 32 ? n - i : 32) * sizeof *query;
+      memset (piece, 0, sizeof piece);
+      memcpy (piece, query + i, n_bytes);
+      kernels->from_float[KVASIR_TYPE_Q8_0](piece, &block, 32);
+      kernels->to_float[KVASIR_TYPE_Q8_0](&block, piece, 32);
+      memcpy (query + i, piece, n_bytes);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/cpu/half.h"
 #include "rig.h"
 
 typedef enum
@@ -120,7 +121,7 @@ get_query (const Problem *p, const float *q, int i)
 
   if (kvasir_type_get_block_len ((int) p->c->type_k) == 1)
     return q[i];
-  for (int k = i / 32 * 32; k < i / 32 * 32 + 32; k++)
+  for (int k = i / 32 * 32; k < MIN (i / 32 * 32 + 32, p->c->params.head_dim_k); k++)
     largest = fmax (largest, fabs ((double) q[k]));
   if (largest == 0)
     return 0;
