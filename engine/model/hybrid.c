@@ -24,9 +24,14 @@ load_shared (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
   KvasirKeys keys = { model->gguf, model->info.arch, "" };
   guint n_ff = model->hparams.layers[il].n_ff;
 
-  return kvasir_keys_get_size (&keys, "expert_shared_feed_forward_length", KVASIR_MAX_WIDTH, &n_ff,
-                               error) &&
-         kvasir_load_shared (model, il, n_ff, &layer->shared, error);
+  if (!kvasir_keys_get_size (&keys, "expert_shared_feed_forward_length", KVASIR_MAX_WIDTH, &n_ff,
+                             error) ||
+      !kvasir_load_shared (model, il, n_ff, &layer->shared, error))
+    return FALSE;
+
+  const gint64 gate[2] = { model->hparams.n_embd, n_ff };
+  return layer->shared.gate != NULL ||
+         kvasir_load_matrix (model, il, "ffn_gate_shexp.weight", gate, &layer->shared.gate, error);
 }
 
 /* The router's presence says which layers have experts. */
@@ -42,7 +47,7 @@ load_ffn (
     {
       layer->moe = hybrid->moe;
       layer->moe.kind = KVASIR_UNARY_SILU;
-      if (!kvasir_load_moe (model, il, &layer->moe, error))
+      if (!kvasir_load_gated_moe (model, il, &layer->moe, error))
         return FALSE;
       return !hybrid->may_have_shared ||
              !kvasir_weights_has (model->weights, il, "ffn_up_shexp.weight") ||
@@ -53,7 +58,7 @@ load_ffn (
       kvasir_keys_name (&keys, "feed_forward_length");
       return kvasir_keys_fail (&keys, error, "layer %d: 1 or more expected, 0 found", il);
     }
-  return kvasir_load_ffn (model, il, n_ff, FALSE, &layer->ffn, error);
+  return kvasir_load_ffn (model, il, n_ff, TRUE, &layer->ffn, error);
 }
 
 gboolean

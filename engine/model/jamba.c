@@ -26,7 +26,7 @@ load_mixer (KvasirModel *model, gint il, GError **error)
 
   if (model->hparams.layers[il].has_attention)
     return kvasir_load_attention (model, il, &layers[il].attention, error);
-  return kvasir_load_mamba (model, il, error);
+  return kvasir_load_mamba (model, il, error) && kvasir_mamba_require_norms (model, il, error);
 }
 
 static KvasirTensor *

@@ -68,6 +68,18 @@ setup (KvasirModel *model, GError **error)
 }
 
 static gboolean
+load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block, GError **error)
+{
+  const gint64 d = model->hparams.layers[il].head_dim_k;
+
+  return kvasir_load_attention (model, il, block, error) &&
+         (block->q_norm != NULL ||
+          kvasir_load_vector (model, il, "attn_q_norm.weight", d, &block->q_norm, error)) &&
+         (block->k_norm != NULL ||
+          kvasir_load_vector (model, il, "attn_k_norm.weight", d, &block->k_norm, error));
+}
+
+static gboolean
 load_mixer (KvasirModel *model, gint il, GError **error)
 {
   KvasirLayer *layers = model->layers;
@@ -78,7 +90,7 @@ load_mixer (KvasirModel *model, gint il, GError **error)
   const gint64 out[2] = { n_embd, n_embd };
 
   if (model->hparams.layers[il].has_attention)
-    return kvasir_load_attention (model, il, &layers[il].attention, error);
+    return load_attention (model, il, &layers[il].attention, error);
   return kvasir_load_matrix (model, il, "shortconv.in_proj.weight", in, &block->in, error) &&
          kvasir_weights_get_plain (model->weights, il, "shortconv.conv.weight", conv, &block->conv,
                                    error) &&

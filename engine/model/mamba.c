@@ -116,6 +116,21 @@ kvasir_load_mamba (KvasirModel *model, gint il, GError **error)
 }
 
 gboolean
+kvasir_mamba_require_norms (KvasirModel *model, gint il, GError **error)
+{
+  KvasirMamba *self = model->extra;
+  KvasirMambaBlock *block = &self->blocks[il];
+  const gint64 n_state = self->n_state, rank = self->n_heads;
+
+  return (block->dt_norm != NULL ||
+          kvasir_load_vector (model, il, "ssm_dt_norm.weight", rank, &block->dt_norm, error)) &&
+         (block->b_norm != NULL ||
+          kvasir_load_vector (model, il, "ssm_b_norm.weight", n_state, &block->b_norm, error)) &&
+         (block->c_norm != NULL ||
+          kvasir_load_vector (model, il, "ssm_c_norm.weight", n_state, &block->c_norm, error));
+}
+
+gboolean
 kvasir_load_mamba2 (KvasirModel *model, gint il, GError **error)
 {
   KvasirMamba *self = model->extra;

@@ -57,6 +57,8 @@ gboolean kvasir_mamba_setup (KvasirModel *model, gboolean has_groups, GError **e
 void kvasir_mamba_keep_state (KvasirModel *model, guint il);
 
 gboolean kvasir_load_mamba (KvasirModel *model, gint il, GError **error);
+/* After kvasir_load_mamba(), for families whose delta, B and C always have norms. */
+gboolean kvasir_mamba_require_norms (KvasirModel *model, gint il, GError **error);
 gboolean kvasir_load_mamba2 (KvasirModel *model, gint il, GError **error);
 
 /* [n_embd, n] of @x [n_embd, n], which is normalised. */

@@ -2,9 +2,11 @@
  * and its worked sizes, which layers attend, and the settings that are refused. */
 #include <string.h>
 
+#include "backends/cpu/cpu.h"
 #include "engine/error.h"
 #include "engine/model/model-private.h"
 #include "tests/engine/gguf/gguf-writer.h"
+#include "tests/engine/model/model-sketch.h"
 
 #define MAX_KEYS 20
 
@@ -400,6 +402,133 @@ test_refusal (gconstpointer data)
     g_assert_nonnull (strstr (error->message, refusal->messages[i]));
 }
 
+/* ---- tensors ---------------------------------------------------------------------------- */
+
+#define ENDS                                                                                       \
+  "u32 vocab_size 6\n"                                                                             \
+  "u32 context_length 64\n"                                                                        \
+  "u32 embedding_length 8\n"                                                                       \
+  "tensor token_embd.weight 8 6\n"                                                                 \
+  "tensor output_norm.weight 8\n"
+
+#define NET(il)                                                                                    \
+  "tensor blk." il ".attn_norm.weight 8\n"                                                         \
+  "tensor blk." il ".ffn_norm.weight 8\n"                                                          \
+  "tensor blk." il ".ffn_gate.weight 8 16\n"                                                       \
+  "tensor blk." il ".ffn_up.weight 8 16\n"                                                         \
+  "tensor blk." il ".ffn_down.weight 16 8\n"
+
+#define ATTENTION(il)                                                                              \
+  "tensor blk." il ".attn_q.weight 8 8\n"                                                          \
+  "tensor blk." il ".attn_k.weight 8 4\n"                                                          \
+  "tensor blk." il ".attn_v.weight 8 4\n"                                                          \
+  "tensor blk." il ".attn_output.weight 8 8\n"
+
+/* Two taps, inner width 16, states of 4, rank 3. */
+static const char jamba_sketch[] =
+    "arch jamba\n" ENDS "u32 block_count 2\n"
+    "u32 attention.head_count 2\n"
+    "i32s attention.head_count_kv 0 1\n"
+    "u32 feed_forward_length 16\n"
+    "u32 ssm.conv_kernel 2\n"
+    "u32 ssm.inner_size 16\n"
+    "u32 ssm.state_size 4\n"
+    "u32 ssm.time_step_rank 3\n" NET ("0") "tensor blk.0.ssm_in.weight 8 32\n"
+                                           "tensor blk.0.ssm_conv1d.weight 2 16\n"
+                                           "tensor blk.0.ssm_conv1d.bias 16\n"
+                                           "tensor blk.0.ssm_x.weight 16 11\n"
+                                           "tensor blk.0.ssm_dt.weight 3 16\n"
+                                           "tensor blk.0.ssm_dt.bias 16\n"
+                                           "tensor blk.0.ssm_a 4 16\n"
+                                           "tensor blk.0.ssm_d 16\n"
+                                           "tensor blk.0.ssm_out.weight 16 8\n"
+                                           "tensor blk.0.ssm_dt_norm.weight 3\n"
+                                           "tensor blk.0.ssm_b_norm.weight 4\n"
+                                           "tensor blk.0.ssm_c_norm.weight 4\n" NET ("1")
+                                               ATTENTION ("1");
+
+static const char lfm2_sketch[] =
+    "arch lfm2\n" ENDS "drop output_norm.weight\n"
+    "tensor token_embd_norm.weight 8\n"
+    "u32 block_count 2\n"
+    "u32 attention.head_count 2\n"
+    "i32s attention.head_count_kv 0 1\n"
+    "u32 feed_forward_length 16\n"
+    "u32 shortconv.l_cache 3\n" NET ("0") "tensor blk.0.shortconv.in_proj.weight 8 24\n"
+                                          "tensor blk.0.shortconv.conv.weight 3 8\n"
+                                          "tensor blk.0.shortconv.out_proj.weight 8 8\n" NET ("1")
+                                              ATTENTION ("1") "tensor blk.1.attn_q_norm.weight 4\n"
+                                                              "tensor blk.1.attn_k_norm.weight 4\n";
+
+typedef struct
+{
+  const char *name;
+  const char *sketch;
+  const char *changes;
+  int code;
+  const char *messages[2]; /* NULL: it loads */
+} Tensors;
+
+static const Tensors tensors[] = {
+  { "jamba", jamba_sketch, NULL, 0, { NULL } },
+  { "lfm2", lfm2_sketch, NULL, 0, { NULL } },
+  /* Some files write extents of 1 between the others. */
+  { "extents-of-one", lfm2_sketch, "tensor blk.0.shortconv.conv.weight 3 1 8", 0, { NULL } },
+  { "jamba-without-a-norm",
+    jamba_sketch,
+    "drop blk.0.ssm_b_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.0.ssm_b_norm.weight", "a tensor [4] expected, none found" } },
+  { "lfm2-without-a-norm",
+    lfm2_sketch,
+    "drop blk.1.attn_q_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.attn_q_norm.weight", "a tensor [4] expected, none found" } },
+  { "no-gate",
+    jamba_sketch,
+    "drop blk.1.ffn_gate.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.ffn_up.weight", "shape [8, 32] expected, [8, 16] found" } },
+  { "no-width",
+    lfm2_sketch,
+    "i32s feed_forward_length 16 0",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "lfm2.feed_forward_length", "layer 1: 1 or more expected, 0 found" } },
+  { "taps-that-are-not-plain",
+    jamba_sketch,
+    "tensor blk.0.ssm_conv1d.weight 2 16 f16",
+    KVASIR_ENGINE_ERROR_UNSUPPORTED,
+    { "blk.0.ssm_conv1d.weight", "type f32 expected, f16 found" } },
+  { "other-taps",
+    lfm2_sketch,
+    "tensor blk.0.shortconv.conv.weight 4 8",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.0.shortconv.conv.weight", "shape [3, 8] expected, [4, 8] found" } },
+};
+
+static void
+test_tensors (gconstpointer data)
+{
+  const Tensors *test = data;
+  const KvasirCpuOptions options = { KVASIR_CPU_ISA_SCALAR, 1 };
+  KvasirDevice *device = kvasir_cpu_device_new (&options);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (KvasirModel) model = load_sketch (device, test->sketch, test->changes, &error);
+
+  if (test->messages[0] == NULL)
+    g_assert_no_error (error);
+  else
+    {
+      g_assert_null (model);
+      g_assert_error (error, KVASIR_ENGINE_ERROR, test->code);
+      g_test_message ("%s", error->message);
+      for (guint i = 0; i < G_N_ELEMENTS (test->messages); i++)
+        g_assert_nonnull (strstr (error->message, test->messages[i]));
+    }
+  g_clear_pointer (&model, kvasir_model_unref);
+  device->vtable->free (device);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -417,6 +546,12 @@ main (int argc, char **argv)
       g_autofree char *path =
           g_strdup_printf ("/engine/model/recurrent/refuses/%s", refusals[i].name);
       g_test_add_data_func (path, &refusals[i], test_refusal);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (tensors); i++)
+    {
+      g_autofree char *path =
+          g_strdup_printf ("/engine/model/recurrent/tensors/%s", tensors[i].name);
+      g_test_add_data_func (path, &tensors[i], test_tensors);
     }
   return g_test_run ();
 }
