@@ -1,5 +1,6 @@
 #include "backends/cpu/acts.h"
 
+#include <math.h>
 #include <string.h>
 
 int64_t
@@ -58,4 +59,34 @@ kvasir_acts_clear (KvasirActs acts, int64_t k)
       acts.d[i] = 0;
       acts.s[i] = 0;
     }
+}
+
+bool
+kvasir_acts_are_halves (KvasirType type)
+{
+  return type == KVASIR_TYPE_F16;
+}
+
+size_t
+kvasir_acts_get_half_bytes (int64_t k, int64_t n_tokens)
+{
+  return (size_t) k * (size_t) n_tokens * sizeof (float);
+}
+
+float *
+kvasir_acts_get_halves (uint8_t *memory, int64_t k, int64_t token)
+{
+  return (float *) (void *) memory + k * token;
+}
+
+#define LARGEST_HALF 65504
+
+void
+kvasir_acts_round_to_halves (
+    const KvasirCpuKernels *kernels, const float *x, int64_t k, float *y, uint8_t *scratch)
+{
+  kernels->from_float[KVASIR_TYPE_F16](x, scratch, k);
+  kernels->to_float[KVASIR_TYPE_F16](scratch, y, k);
+  for (int64_t i = 0; i < k; i++)
+    y[i] = fabsf (x[i]) > LARGEST_HALF ? x[i] : y[i];
 }

@@ -90,6 +90,29 @@ run_quantize (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
                             kvasir_acts_get (&layout, item->slot, row));
 }
 
+static void
+run_halve (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+{
+  KvasirActsLayout layout = get_layout (item->node);
+  int64_t per_piece = kvasir_acts_get_piece (layout.k), row = piece * per_piece;
+  int64_t end = row + per_piece < layout.n_tokens ? row + per_piece : layout.n_tokens;
+
+  for (; row < end; row++)
+    kvasir_acts_round_to_halves (run->kernels, get_x (item->node->src[1], row), layout.k,
+                                 kvasir_acts_get_halves (item->slot, layout.k, row), run->scratch);
+}
+
+/* What a product of floats reads: x, or what it was rounded to. */
+static const float *
+get_floats (const KvasirOpItem *item, int64_t x_row)
+{
+  const KvasirTensor *node = item->node;
+
+  if (kvasir_acts_are_halves (node->src[0]->type))
+    return kvasir_acts_get_halves (item->slot, node->src[1]->ne[0], x_row);
+  return get_x (node->src[1], x_row);
+}
+
 /* Rows [row, row + n_rows) of expert @expert, as if they were the whole matrix. */
 static KvasirProduct
 get_product (const KvasirTensor *node, int64_t expert, int64_t row, int64_t n_rows)
@@ -128,7 +151,7 @@ multiply_pair (
   int64_t x_row = get_x_row (node, pair);
 
   product.n_tokens = 1;
-  product.x = get_x (node->src[1], x_row);
+  product.x = get_floats (item, x_row);
   product.dst = get_dst (node, pair) + row;
   if (kernel->takes_int8)
     product.acts = kvasir_acts_get (&layout, item->slot, x_row);
@@ -209,7 +232,7 @@ gather_floats (const KvasirOpItem *item, Chunk *chunk)
 
   chunk->x = (float *) (void *) ((uint8_t *) chunk->dst + TILE_BYTES);
   for (int64_t i = 0; i < chunk->n; i++)
-    memcpy (chunk->x + i * x->ne[0], get_x (x, get_x_row (item->node, chunk->pairs[i])),
+    memcpy (chunk->x + i * x->ne[0], get_floats (item, get_x_row (item->node, chunk->pairs[i])),
             (size_t) x->ne[0] * sizeof (float));
 }
 
@@ -321,6 +344,14 @@ static const KvasirOpStage quantize_stage = {
   .is_shareable = true,
 };
 
+static const KvasirOpStage halve_stage = {
+  .count = count_quantize,
+  .run = run_halve,
+  .reads_sources = true,
+  .writes_slot = true,
+  .is_shareable = true,
+};
+
 static const KvasirOpStage multiply_stage = {
   .count = count_multiply,
   .run = run_multiply,
@@ -357,6 +388,12 @@ kvasir_experts_describe (const KvasirTensor *node,
       shape->stages[shape->n_stages++] = &quantize_stage;
       shape->slot_kind = KVASIR_SLOT_ACTS;
       shape->slot_bytes = get_slot_bytes (node);
+    }
+  else if (kvasir_acts_are_halves (node->src[0]->type))
+    {
+      shape->stages[shape->n_stages++] = &halve_stage;
+      shape->slot_kind = KVASIR_SLOT_ACTS;
+      shape->slot_bytes = kvasir_acts_get_half_bytes (k, node->src[1]->ne[1] * node->src[1]->ne[2]);
     }
   shape->stages[shape->n_stages++] = &multiply_stage;
 }

@@ -1,7 +1,8 @@
 /* dst[rows, n] = s0[k, rows] . s1[k, n] + s2[rows]
  *
- * Two steps: the activations are rounded to int8 where the kernel wants that, once for all
- * products with the same input, and then rows of weights are multiplied with them. */
+ * Two steps: the activations are rounded to int8 where the kernel wants that, or to halves beside
+ * weights that are halves, once for all products with the same input; then rows of weights are
+ * multiplied with them. */
 #include "backends/cpu/acts.h"
 #include "backends/cpu/ops.h"
 
@@ -52,6 +53,29 @@ run_quantize (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
       else
         kvasir_acts_clear (acts, x->ne[0]);
     }
+}
+
+static int64_t
+count_halve (const KvasirOpItem *item, const KvasirOpRun *run)
+{
+  const KvasirTensor *x = item->node->src[1];
+  int64_t per_piece = kvasir_acts_get_piece (x->ne[0]);
+
+  (void) run;
+  return (x->ne[1] + per_piece - 1) / per_piece;
+}
+
+static void
+run_halve (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirTensor *x = item->node->src[1];
+  int64_t k = x->ne[0], per_piece = kvasir_acts_get_piece (k);
+  int64_t token = piece * per_piece;
+  int64_t end = token + per_piece < x->ne[1] ? token + per_piece : x->ne[1];
+
+  for (; token < end; token++)
+    kvasir_acts_round_to_halves (run->kernels, (void *) kvasir_tensor_get_row (x, token, 0, 0), k,
+                                 kvasir_acts_get_halves (item->slot, k, token), run->scratch);
 }
 
 /* How the rows and tokens of a product are cut into pieces. */
@@ -138,6 +162,11 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
       KvasirActsLayout layout = get_layout (w->ne[0], x->ne[1]);
       product.acts = kvasir_acts_get (&layout, item->slot, 0);
     }
+  else if (kvasir_acts_are_halves (w->type))
+    {
+      product.x = kvasir_acts_get_halves (item->slot, product.k, 0);
+      product.x_stride = (size_t) product.k;
+    }
   (node->ne[1] <= KVASIR_FEW_TOKENS ? kernel->few : kernel->many) (
       &product, &part, run->kernels->to_float, run->scratch);
 }
@@ -160,6 +189,14 @@ fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 static const KvasirOpStage quantize_stage = {
   .count = count_quantize,
   .run = run_quantize,
+  .reads_sources = true,
+  .writes_slot = true,
+  .is_shareable = true,
+};
+
+static const KvasirOpStage halve_stage = {
+  .count = count_halve,
+  .run = run_halve,
   .reads_sources = true,
   .writes_slot = true,
   .is_shareable = true,
@@ -199,6 +236,12 @@ kvasir_mul_mat_describe (const KvasirTensor *node,
       shape->stages[shape->n_stages++] = &quantize_stage;
       shape->slot_kind = KVASIR_SLOT_ACTS;
       shape->slot_bytes = kvasir_acts_get_bytes (&layout);
+    }
+  else if (kvasir_acts_are_halves (node->src[0]->type))
+    {
+      shape->stages[shape->n_stages++] = &halve_stage;
+      shape->slot_kind = KVASIR_SLOT_ACTS;
+      shape->slot_bytes = kvasir_acts_get_half_bytes (k, node->src[1]->ne[1]);
     }
   shape->stages[shape->n_stages++] = &multiply_stage;
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "backends/cpu/acts.h"
+
 size_t
 kvasir_tensor_get_span (const KvasirTensor *tensor)
 {
@@ -145,6 +147,9 @@ kvasir_op_shares_slot (const KvasirTensor *a, const KvasirTensor *b)
     return false;
   if (a->op == KVASIR_OP_ROPE || a->op == KVASIR_OP_ROPE_SHIFT)
     return kvasir_rope_shares_angles (a, b);
+  /* Rounded to halves, or to integers. */
+  if (kvasir_acts_are_halves (a->src[0]->type) != kvasir_acts_are_halves (b->src[0]->type))
+    return false;
   if (a->op == KVASIR_OP_MUL_MAT_ID)
     return x->data == y->data && kvasir_tensor_has_shape_of (x, y) &&
            memcmp (x->nb, y->nb, sizeof x->nb) == 0 && memcmp (x->dyn, y->dyn, sizeof x->dyn) == 0;

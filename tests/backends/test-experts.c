@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/cpu/half.h"
 #include "rig.h"
 
 static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_BF16,
@@ -210,7 +211,11 @@ get_expected (const KvasirTensor *y, const float *weights, const Shape *s, int i
   double sum = s->has_bias ? get_floats (y->src[3], id, 0)[i] : 0;
 
   for (int l = 0; l < s->k; l++)
-    sum += (double) row[l] * x[l];
+    {
+      gboolean is_half = s->type == KVASIR_TYPE_F16;
+      float rounded = is_half ? kvasir_f16_to_f32 (kvasir_f32_to_f16 (x[l])) : x[l];
+      sum += (double) row[l] * rounded;
+    }
   return sum;
 }
 

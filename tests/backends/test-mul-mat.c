@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/cpu/half.h"
 #include "rig.h"
 
 static const KvasirType types[] = {
@@ -59,6 +60,18 @@ get_error (
   return error / (power_w * power_x / (double) k);
 }
 
+/* What @type is multiplied with: beside halves the nearest halves. */
+static float *
+round_activations (KvasirType type, const KvasirTensor *x)
+{
+  gsize n = (gsize) (x->ne[0] * x->ne[1]);
+  float *rounded = g_memdup2 (x->data, n * sizeof (float));
+
+  for (gsize i = 0; type == KVASIR_TYPE_F16 && i < n; i++)
+    rounded[i] = kvasir_f16_to_f32 (kvasir_f32_to_f16 (rounded[i]));
+  return rounded;
+}
+
 static void
 check_product (KvasirCpuIsa isa, int n_threads, KvasirType type, GRand *rand, const gint64 shape[3])
 {
@@ -69,7 +82,8 @@ check_product (KvasirCpuIsa isa, int n_threads, KvasirType type, GRand *rand, co
   KvasirTensor *bias = n % 2 ? rig_random (rig, rand, KVASIR_TYPE_F32, rows, 1, 1) : NULL;
   KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ rows, n, 1 }, w, x, bias);
   g_autofree float *weights = rig_get_floats (w);
-  g_autofree double *expected = multiply (weights, x->data, bias ? bias->data : NULL, k, rows, n);
+  g_autofree float *rounded = round_activations (type, x);
+  g_autofree double *expected = multiply (weights, rounded, bias ? bias->data : NULL, k, rows, n);
 
   g_assert_cmpint (rig_compute (rig, (int) n, 0), ==, KVASIR_STATUS_OK);
   double nmse = get_error (y->data, expected, weights, x->data, shape);
@@ -123,6 +137,36 @@ test_strides (void)
             g_assert_cmpfloat (rig_get_nmse_double (row, expected, 40), <, 1e-3);
             for (int i = 40; i < 50; i++)
               g_assert_cmpfloat (row[i], ==, 0);
+          }
+      }
+}
+
+/* Activations that a half can't hold are not lost. */
+static void
+test_beyond_halves (void)
+{
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (int n = 1; n <= 33; n += 32)
+      {
+        g_autoptr (Rig) rig = rig_new (*isa, 2);
+        KvasirTensor *w = rig_tensor (rig, KVASIR_TYPE_F16, 64, 3, 1);
+        KvasirTensor *x = rig_tensor (rig, KVASIR_TYPE_F32, 64, n, 1);
+        KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 3, n, 1 }, w, x, NULL);
+        for (int r = 0; r < 3; r++)
+          ((guint16 *) w->data)[r * 64 + r] = kvasir_f32_to_f16 (0.5f);
+        for (int t = 0; t < n; t++)
+          {
+            ((float *) x->data)[t * 64] = 1e6f;
+            ((float *) x->data)[t * 64 + 1] = -1e6f;
+            ((float *) x->data)[t * 64 + 2] = 65504;
+          }
+        g_assert_cmpint (rig_compute (rig, n, 0), ==, KVASIR_STATUS_OK);
+        for (int t = 0; t < n; t++)
+          {
+            const float *row = (const float *) y->data + t * 3;
+            g_assert_cmpfloat (row[0], ==, 5e5f);
+            g_assert_cmpfloat (row[1], ==, -5e5f);
+            g_assert_cmpfloat (row[2], ==, 32752);
           }
       }
 }
@@ -249,6 +293,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/backends/mul-mat/activations-beyond-halves", test_beyond_halves);
   g_test_add_func ("/backends/mul-mat/every-type-and-tail-equals-double", test_shapes);
   g_test_add_func ("/backends/mul-mat/extremes-do-not-overflow", test_extremes);
   g_test_add_func ("/backends/mul-mat/large-activations-stay-finite", test_large_activations);
