@@ -103,11 +103,44 @@ store_v (KvasirModelBuild *build, const KvasirCacheInputs *in, KvasirTensor *v, 
   return kvasir_graph_set_rows (build->graph, "v_cache", v, in->slots, cache);
 }
 
-/* The first elements of K's rows: [n, cells, streams]. */
+/* The keys that the layer reads, after the step's own were stored. */
 static KvasirTensor *
-view_v (KvasirModelBuild *build, KvasirTensor *k_cache, guint head_dim_v)
+attach_keys (KvasirModelBuild *build,
+             const KvasirCacheInputs *in,
+             KvasirTensor *k,
+             KvasirTensor *cache,
+             gint turn)
 {
-  return kvasir_graph_slice (build->graph, k_cache, 0, head_dim_v);
+  if (k == NULL)
+    return cache;
+  k = flatten (build, rotate (build, "k_rot", k, turn));
+  return kvasir_graph_set_rows (build->graph, "k_cache", k, in->slots, cache);
+}
+
+/* The same for values, which are the first elements of the keys where they have no cache.
+ * Returns: the blocks that they lie under */
+static gint
+attach_values (KvasirModelBuild *build,
+               const KvasirLayerHparams *layer,
+               KvasirTensor *v,
+               KvasirTensor *cache,
+               KvasirAttentionSources *sources,
+               KvasirAttentionParams *params)
+{
+  gint turn;
+
+  if (cache == NULL)
+    {
+      sources->v = kvasir_graph_slice (build->graph, sources->k, 0, params->head_dim_v);
+      return get_rotation (build, sources->k, layer->head_dim_k, FALSE);
+    }
+  turn = get_rotation (build, cache, layer->head_dim_v, TRUE);
+  params->v_transposed = kvasir_memory_is_v_transposed (build->memory);
+  sources->v = cache;
+  if (v != NULL)
+    sources->v =
+        store_v (build, &build->caches[params->cache], rotate (build, "v_rot", v, turn), cache);
+  return turn;
 }
 
 KvasirTensor *
@@ -117,43 +150,26 @@ kvasir_build_attend (const KvasirModel *model,
                      const KvasirAttend *attend)
 {
   const KvasirLayerHparams *layer = &model->hparams.layers[il];
+  const guint head_dim_v = attend->head_dim_v > 0 ? attend->head_dim_v : layer->head_dim_v;
   KvasirAttentionParams params = { .head_dim_k = (gint32) layer->head_dim_k,
-                                   .head_dim_v = (gint32) layer->head_dim_v,
+                                   .head_dim_v = (gint32) head_dim_v,
                                    .n_heads = (gint32) layer->n_heads,
                                    .n_kv_heads = (gint32) layer->n_kv_heads,
                                    .scale = attend->scale,
                                    .softcap = attend->softcap,
                                    .max_bias = model->hparams.max_bias };
-  KvasirAttentionSources sources = { .q = attend->q, .sinks = attend->sinks };
+  KvasirAttentionSources sources = { .sinks = attend->sinks };
   KvasirTensor *k_cache, *v_cache, *out;
   guint cache = 0;
   gint turn_k, turn_v;
 
   kvasir_memory_get_layer (build->memory, il, &k_cache, &v_cache, &cache);
   const KvasirCacheInputs *in = &build->caches[cache];
-  if (attend->head_dim_v > 0)
-    params.head_dim_v = (gint32) attend->head_dim_v;
   params.cache = (gint32) cache;
   turn_k = get_rotation (build, k_cache, layer->head_dim_k, FALSE);
   sources.q = rotate (build, "q_rot", attend->q, turn_k);
-  sources.k = k_cache;
-  if (attend->k != NULL)
-    sources.k = kvasir_graph_set_rows (build->graph, "k_cache",
-                                       flatten (build, rotate (build, "k_rot", attend->k, turn_k)),
-                                       in->slots, k_cache);
-  if (v_cache == NULL)
-    {
-      turn_v = turn_k;
-      sources.v = view_v (build, sources.k, (guint) params.head_dim_v);
-    }
-  else
-    {
-      turn_v = get_rotation (build, v_cache, layer->head_dim_v, TRUE);
-      params.v_transposed = kvasir_memory_is_v_transposed (build->memory);
-      sources.v = v_cache;
-      if (attend->v != NULL)
-        sources.v = store_v (build, in, rotate (build, "v_rot", attend->v, turn_v), v_cache);
-    }
+  sources.k = attach_keys (build, in, attend->k, k_cache, turn_k);
+  turn_v = attach_values (build, layer, attend->v, v_cache, &sources, &params);
   sources.mask = in->mask;
   sources.distances = params.max_bias != 0 ? in->distances : NULL;
   out = kvasir_graph_attention (build->graph, &sources, &params);
