@@ -19,7 +19,6 @@
  * of those. */
 #include <math.h>
 
-#include "engine/error.h"
 #include "engine/model/gemma-parts.h"
 #include "engine/model/sliding.h"
 
@@ -72,12 +71,8 @@ check_number (KvasirKeys *keys, const char *name, guint expected, GError **error
 
   if (!kvasir_keys_get_count (keys, name, KVASIR_MAX_WIDTH, &found, error))
     return FALSE;
-  if (found == expected)
-    return TRUE;
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-               "%s: %s: %u expected, %u found: other numbers are not supported",
-               kvasir_gguf_get_path (keys->gguf), keys->key, expected, found);
-  return FALSE;
+  return found == expected ||
+         kvasir_keys_refuse (keys, error, "%u supported, %u found", expected, found);
 }
 
 static gboolean
