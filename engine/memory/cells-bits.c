@@ -1,6 +1,8 @@
-/* Changes of up to 64 cells at once. Most words of a long sequence are full, and what is the same for
- * all their cells is done in loops without branches, which compilers turn into vectors. */
+/* Changes of up to 64 cells at once. Most words of a long sequence are full, and what is the same
+ * for all their cells is done in loops without branches, which compilers turn into vectors. */
 #include "engine/memory/cells.h"
+
+#include <string.h>
 
 #define FULL (~G_GUINT64_CONSTANT (0))
 #define CELLS 64
@@ -14,46 +16,31 @@ take_cell (guint w, guint64 *bits)
   return cell;
 }
 
-/* Whether all 64 positions lie in [p0, p1). */
-static gboolean
-are_inside (const gint32 *pos, gint32 p0, gint32 p1)
-{
-  gint32 outside = 0;
-
-  for (guint i = 0; i < CELLS; i++)
-    outside |= (pos[i] < p0) | (pos[i] >= p1);
-  return outside == 0;
-}
-
-static gboolean
-are_outside (const gint32 *pos, gint32 p0, gint32 p1)
-{
-  gint32 inside = 0;
-
-  for (guint i = 0; i < CELLS; i++)
-    inside |= (pos[i] >= p0) & (pos[i] < p1);
-  return inside == 0;
-}
-
 guint64
-kvasir_cells_select (const KvasirCells *self, guint w, guint64 bits, gint32 p0, gint32 p1)
+kvasir_cells_select (
+    const KvasirCells *self, guint w, guint64 bits, gint32 p0, gint32 p1, gboolean is_rising)
 {
   const gint32 *pos = self->pos + (gsize) w * CELLS;
   guint64 kept = 0;
 
   if (bits == 0 || (p0 == 0 && p1 == KVASIR_POS_END))
     return bits;
-  if (bits == FULL && are_inside (pos, p0, p1))
-    return bits;
-  if (bits == FULL && are_outside (pos, p0, p1))
-    return 0;
-  for (guint64 left = bits; left != 0;)
+  if (is_rising)
     {
-      guint64 lowest = left & -left;
-      gint32 at = self->pos[take_cell (w, &left)];
+      gint32 first = pos[__builtin_ctzll (bits)];
+      gint32 last = pos[63 - __builtin_clzll (bits)];
+
+      if (first >= p0 && last < p1)
+        return bits;
+      if (last < p0 || first >= p1)
+        return 0;
+    }
+  for (guint64 left = bits; left != 0; left &= left - 1)
+    {
+      gint32 at = pos[__builtin_ctzll (left)];
 
       if (at >= p0 && at < p1)
-        kept |= lowest;
+        kept |= left & -left;
     }
   return kept;
 }
@@ -66,7 +53,11 @@ shrink_span (KvasirCells *self, guint bit, guint n)
 
   span->n_cells -= n;
   if (span->n_cells == 0)
-    span->min = span->max = -1;
+    {
+      span->min = span->max = -1;
+      span->last_cell = G_MAXUINT;
+      kvasir_seq_set_remove (&self->alive, bit);
+    }
   else
     kvasir_seq_set_add (&self->stale, bit);
 }
@@ -131,15 +122,15 @@ kvasir_cells_empty_bits (KvasirCells *self, guint w, guint64 bits)
 {
   guint n = self->n_set_words;
 
-  for (guint bit = 0; bit < self->n_seqs; bit++)
+  for (gint bit = kvasir_seq_set_next (&self->alive, 0); bit >= 0;
+       bit = kvasir_seq_set_next (&self->alive, (guint) bit + 1))
     {
-      guint64 *owned = self->owned + (gsize) bit * self->n_words + w;
-      guint64 common = self->spans[bit].n_cells > 0 ? *owned & bits : 0;
+      guint64 *owned = &self->spans[bit].words[w];
+      guint64 common = *owned & bits;
 
-      if (common == 0)
-        continue;
       *owned &= ~common;
-      shrink_span (self, bit, (guint) __builtin_popcountll (common));
+      if (common != 0)
+        shrink_span (self, (guint) bit, (guint) __builtin_popcountll (common));
     }
   for (guint64 left = bits; left != 0;)
     {
@@ -149,6 +140,16 @@ kvasir_cells_empty_bits (KvasirCells *self, guint w, guint64 bits)
         self->sets[cell * n + i] = 0;
     }
   forget (self, w, bits);
+}
+
+static gboolean
+is_any_zero (const guint64 *sets)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < CELLS; i++)
+    n += sets[i] == 0;
+  return n > 0;
 }
 
 /* Takes a sequence out of the sets. Returns: the cells that nobody holds any more */
@@ -170,6 +171,8 @@ leave_sets (KvasirCells *self, guint w, guint64 bits, guint bit)
         }
       if (rest == 0)
         return bits;
+      if (!is_any_zero (sets))
+        return 0;
     }
   for (guint64 left = bits; left != 0; left &= left - 1)
     {
@@ -190,7 +193,7 @@ kvasir_cells_leave_bits (KvasirCells *self, guint w, guint64 bits, guint seq)
 {
   guint bit = seq - self->first_seq;
 
-  self->owned[(gsize) bit * self->n_words + w] &= ~bits;
+  self->spans[bit].words[w] &= ~bits;
   shrink_span (self, bit, (guint) __builtin_popcountll (bits));
   forget (self, w, leave_sets (self, w, bits, bit));
 }
@@ -201,13 +204,14 @@ kvasir_cells_join_bits (KvasirCells *self, guint w, guint64 bits, guint seq)
   guint bit = seq - self->first_seq;
   guint n = self->n_set_words;
   guint64 *sets = self->sets + (gsize) w * CELLS * n;
-  guint64 *owned = self->owned + (gsize) bit * self->n_words + w;
+  guint64 *owned = &self->spans[bit].words[w];
   guint64 added = bits & ~*owned;
 
   if (added == 0)
     return;
   *owned |= added;
   self->spans[bit].n_cells += (guint) __builtin_popcountll (added);
+  kvasir_seq_set_add (&self->alive, bit);
   kvasir_seq_set_add (&self->stale, bit);
   if (added == FULL && n == 1)
     for (guint i = 0; i < CELLS; i++)
@@ -217,32 +221,36 @@ kvasir_cells_join_bits (KvasirCells *self, guint w, guint64 bits, guint seq)
       sets[(gsize) __builtin_ctzll (left) * n + bit / 64] |= KVASIR_BIT (bit);
 }
 
-/* Whether no position falls below 0; then all of them have moved. */
+/* Whether a position would fall below 0. */
 static gboolean
-add_to_word (KvasirCells *self, guint w, gint32 delta)
+is_any_below (const gint32 *pos, gint32 delta)
 {
-  gint32 *pos = self->pos + (gsize) w * CELLS;
-  gint32 *shift = self->shift + (gsize) w * CELLS;
   gint32 below = 0;
 
   for (guint i = 0; i < CELLS; i++)
     below |= pos[i] + delta;
-  if (below < 0)
-    return FALSE;
-  self->n_shifted -= count_shifted (shift);
+  return below < 0;
+}
+
+static void
+add_to_word (KvasirCells *self, guint w, gint32 delta)
+{
+  gint32 *pos = self->pos + (gsize) w * CELLS;
+  gint32 *shift = self->shift + (gsize) w * CELLS;
+  guint n_before = self->n_shifted > 0 ? count_shifted (shift) : 0;
+
   for (guint i = 0; i < CELLS; i++)
     {
       pos[i] += delta;
       shift[i] += delta;
     }
-  self->n_shifted += count_shifted (shift);
-  return TRUE;
+  self->n_shifted += (n_before > 0 ? count_shifted (shift) : CELLS) - n_before;
 }
 
 void
 kvasir_cells_add_bits (KvasirCells *self, guint w, guint64 bits, gint32 delta)
 {
-  if (bits != FULL || !add_to_word (self, w, delta))
+  if (bits != FULL || (delta < 0 && is_any_below (self->pos + (gsize) w * CELLS, delta)))
     {
       for (guint64 left = bits; left != 0;)
         {
@@ -252,9 +260,11 @@ kvasir_cells_add_bits (KvasirCells *self, guint w, guint64 bits, gint32 delta)
         }
       return;
     }
-  for (guint bit = 0; bit < self->n_seqs; bit++)
-    if (self->spans[bit].n_cells > 0 && self->owned[(gsize) bit * self->n_words + w] != 0)
-      kvasir_seq_set_add (&self->stale, bit);
+  add_to_word (self, w, delta);
+  for (gint bit = kvasir_seq_set_next (&self->alive, 0); bit >= 0;
+       bit = kvasir_seq_set_next (&self->alive, (guint) bit + 1))
+    if (self->spans[bit].words[w] != 0)
+      kvasir_seq_set_add (&self->stale, (guint) bit);
 }
 
 void
@@ -278,9 +288,86 @@ kvasir_cells_set_span (KvasirCells *self, guint seq, const KvasirSeqSpan *span)
 {
   guint bit = seq - self->first_seq;
 
+  guint64 *words = self->spans[bit].words;
+
   g_assert (span->n_cells == self->spans[bit].n_cells);
   self->spans[bit] = *span;
+  self->spans[bit].words = words;
   kvasir_seq_set_remove (&self->stale, bit);
+}
+
+/* ---- runs */
+
+/* The bits of cells @cell ... in its word, at most @n of them. */
+static guint64
+get_run_bits (guint cell, guint n)
+{
+  guint first = cell % CELLS;
+  guint end = MIN (first + n, CELLS);
+
+  return (FULL << first) & (FULL >> (CELLS - end));
+}
+
+/* Fills what is kept of each cell of a run. */
+static void
+write_run (
+    KvasirCells *self, guint cell, guint n, const KvasirCellEntry *entry, const gint32 *tokens)
+{
+  const guint64 *set = self->sets + (gsize) cell * self->n_set_words;
+  guint64 *sets = self->sets + (gsize) cell * self->n_set_words;
+
+  for (guint i = 1; i < n; i++)
+    {
+      self->pos[cell + i] = entry->pos + (gint32) i;
+      self->step[cell + i] = entry->step;
+    }
+  memcpy (self->token + cell, tokens, n * sizeof *tokens);
+  if (self->n_set_words == 1)
+    for (guint i = 1; i < n; i++)
+      sets[i] = set[0];
+  else
+    for (guint i = 1; i < n; i++)
+      memcpy (sets + (gsize) i * self->n_set_words, set, self->n_set_words * sizeof *set);
+}
+
+void
+kvasir_cells_place_run (
+    KvasirCells *self, guint cell, guint n, const KvasirCellEntry *entry, const gint32 *tokens)
+{
+  guint bit = (guint) kvasir_seq_set_next (entry->seqs, 0) - self->first_seq;
+  KvasirSeqSpan *span = &self->spans[bit];
+  KvasirCellEntry next = *entry;
+  guint end = cell + n;
+
+  g_assert (self->places == NULL);
+
+  /* Behind the first one the others only extend what is there, unless it lies among others. */
+  next.token = tokens[0];
+  kvasir_cells_place (self, cell, &next);
+  if (span->max != entry->pos || span->last_cell != cell)
+    {
+      for (guint i = 1; i < n; i++)
+        {
+          next.pos = entry->pos + (gint32) i;
+          next.token = tokens[i];
+          kvasir_cells_place (self, cell + i, &next);
+        }
+      return;
+    }
+
+  write_run (self, cell, n, entry, tokens);
+  span->n_cells += n - 1;
+  span->max += (gint32) n - 1;
+  span->last_cell = end - 1;
+  self->n_used += n - 1;
+  for (guint c = cell + 1; c < end; c = (c / CELLS + 1) * CELLS)
+    {
+      guint64 bits = get_run_bits (c, end - c);
+
+      span->words[c / CELLS] |= bits;
+      kvasir_bit_tree_add_bits (&self->used, c / CELLS, bits);
+      kvasir_bit_tree_remove_bits (&self->vacant, c / CELLS, bits);
+    }
 }
 
 /* ---- looking at all cells of a sequence */
@@ -330,8 +417,8 @@ measure_bits (const gint32 *pos, guint64 bits, Measure *measure)
 static void
 measure_span (KvasirCells *self, guint bit)
 {
-  const guint64 *words = self->owned + (gsize) bit * self->n_words;
   KvasirSeqSpan *span = &self->spans[bit];
+  const guint64 *words = span->words;
   Measure measure = { .min = KVASIR_POS_END, .max = -1, .before = -1 };
   gint32 first = -1;
 
@@ -341,8 +428,11 @@ measure_span (KvasirCells *self, guint bit)
     {
       const gint32 *pos = self->pos + (gsize) w * CELLS;
 
-      if (words[w] != 0 && first < 0)
+      if (words[w] == 0)
+        continue;
+      if (first < 0)
         first = pos[__builtin_ctzll (words[w])];
+      span->last_cell = w * CELLS + 63 - (guint) __builtin_clzll (words[w]);
       if (words[w] == FULL)
         measure_word (pos, &measure);
       else
@@ -351,6 +441,7 @@ measure_span (KvasirCells *self, guint bit)
   span->min = measure.min;
   span->max = measure.max;
   /* Positions that rise along the cells are all different, also where they wrap around the end. */
+  span->is_rising = measure.n_falls == 0;
   span->is_dense = (measure.n_falls == 0 || (measure.n_falls == 1 && measure.before < first)) &&
                    (guint) (measure.max - measure.min) + 1 == span->n_cells;
 }
