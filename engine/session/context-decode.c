@@ -179,6 +179,17 @@ set_no_room (KvasirContext *self, KvasirPrepare prepared, gint seq, GError **err
                    "this memory cannot split a batch of %u tokens of these sequences", n);
       return KVASIR_DECODE_NO_ROOM;
     }
+  if (prepared == KVASIR_PREPARE_INCOMPLETE)
+    {
+      g_set_error (
+          error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_ROOM,
+          "a sliding window no longer holds what the next token looks for: sequence %d must "
+          "be read again from position %d",
+          seq,
+          kvasir_memory_get_rewind (self->memory, seq,
+                                    kvasir_memory_seq_pos_max (self->memory, seq) + 1));
+      return KVASIR_DECODE_NO_ROOM;
+    }
   room = kvasir_memory_get_room (self->memory, seq, n);
   g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_ROOM,
                "%u tokens need as many cells, %u of %u are free", n, room.n_free, self->n_ctx_seq);

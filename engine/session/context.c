@@ -156,6 +156,12 @@ kvasir_context_get_model (KvasirContext *self)
   return self->model;
 }
 
+const KvasirDevice *
+kvasir_context_get_device (const KvasirContext *self)
+{
+  return self->model->device;
+}
+
 const KvasirContextParams *
 kvasir_context_get_params (const KvasirContext *self)
 {

@@ -62,6 +62,7 @@ void kvasir_context_free (KvasirContext *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirContext, kvasir_context_free)
 
 KvasirModel *kvasir_context_get_model (KvasirContext *self);
+const KvasirDevice *kvasir_context_get_device (const KvasirContext *self);
 /* The settings in force, after padding and clamping. */
 const KvasirContextParams *kvasir_context_get_params (const KvasirContext *self);
 /* Cells that one sequence may hold. */

@@ -17,6 +17,7 @@ kvasir_seq_table_new (guint n_seqs)
     {
       self->records[i].parent = -1;
       self->records[i].runs = g_array_new (FALSE, FALSE, sizeof (KvasirMessageRun));
+      self->records[i].tokens = g_array_new (FALSE, FALSE, sizeof (gint32));
     }
   return self;
 }
@@ -27,7 +28,10 @@ kvasir_seq_table_free (KvasirSeqTable *self)
   if (self == NULL)
     return;
   for (guint i = 0; i < self->n_seqs; i++)
-    g_array_unref (self->records[i].runs);
+    {
+      g_array_unref (self->records[i].runs);
+      g_array_unref (self->records[i].tokens);
+    }
   g_free (self->records);
   g_free (self);
 }
@@ -49,8 +53,10 @@ void
 kvasir_seq_table_reset (KvasirSeqTable *self, gint seq)
 {
   GArray *runs = self->records[seq].runs;
+  GArray *tokens = self->records[seq].tokens;
   g_array_set_size (runs, 0);
-  self->records[seq] = (KvasirSeqRecord){ .parent = -1, .runs = runs };
+  g_array_set_size (tokens, 0);
+  self->records[seq] = (KvasirSeqRecord){ .parent = -1, .runs = runs, .tokens = tokens };
   for (guint i = 0; i < self->n_seqs; i++)
     if (self->records[i].parent == seq)
       self->records[i].parent = -1;
@@ -82,12 +88,17 @@ kvasir_seq_table_fork (KvasirSeqTable *self, gint src, gint dst, gint32 pos)
       if (run.n > 0)
         g_array_append_val (to->runs, run);
     }
+  const GArray *tokens = self->records[src].tokens;
+  g_array_append_vals (to->tokens, tokens->data, MIN (tokens->len, (guint) MAX (pos, 0)));
 }
 
 void
 kvasir_seq_table_erase (KvasirSeqTable *self, gint seq, gint32 p0, gint32 p1)
 {
   GArray *runs = self->records[seq].runs;
+  GArray *tokens = self->records[seq].tokens;
+  if (p0 < p1)
+    g_array_set_size (tokens, MIN (tokens->len, (guint) MAX (p0, 0)));
   for (guint i = runs->len; i-- > 0;)
     {
       KvasirMessageRun *run = &g_array_index (runs, KvasirMessageRun, i);
@@ -116,6 +127,15 @@ kvasir_seq_table_append (KvasirSeqTable *self, const KvasirMessageRun *run)
     last->n += run->n;
   else
     g_array_append_val (runs, *run);
+}
+
+void
+kvasir_seq_table_note_tokens (
+    KvasirSeqTable *self, gint seq, gint32 pos, const gint32 *tokens, guint n)
+{
+  GArray *known = self->records[seq].tokens;
+  if (known->len == (guint) pos)
+    g_array_append_vals (known, tokens, n);
 }
 
 const KvasirMessageRun *

@@ -21,6 +21,8 @@ typedef struct
   gint32 parent_pos; /* first position that is its own */
   guint64 used_at;   /* rises with each use */
   GArray *runs;      /* (owned) of KvasirMessageRun, ascending, without overlaps */
+  GArray *tokens;    /* (owned) of gint32: those read at positions 0, 1, ..., as far as known; only
+                        for memories whose cells do not know them */
 } KvasirSeqRecord;
 
 typedef struct _KvasirSeqTable KvasirSeqTable;
@@ -38,10 +40,13 @@ void kvasir_seq_table_claim (KvasirSeqTable *self, gint seq, guint64 chat_id, gu
 /* @dst becomes a fork of @src at @pos, with the messages before it. */
 void kvasir_seq_table_fork (KvasirSeqTable *self, gint src, gint dst, gint32 pos);
 
-/* Forgets the messages at positions p0 ... p1 - 1. */
+/* Forgets the messages at positions p0 ... p1 - 1, and the tokens from @p0 on. */
 void kvasir_seq_table_erase (KvasirSeqTable *self, gint seq, gint32 p0, gint32 p1);
 /* The @n positions from @pos on, behind all others, are a message's. */
 void kvasir_seq_table_append (KvasirSeqTable *self, const KvasirMessageRun *run);
+/* The @n tokens from @pos on were read. */
+void kvasir_seq_table_note_tokens (
+    KvasirSeqTable *self, gint seq, gint32 pos, const gint32 *tokens, guint n);
 /* The run that holds the position, or NULL. */
 const KvasirMessageRun *kvasir_seq_table_find (const KvasirSeqTable *self, gint seq, gint32 pos);
 

@@ -1,11 +1,13 @@
 /* engine/session/session-private.h - what the files of the session share
  *
- * session.c makes it and carries out operations on sequences, session-plan.c matches a request
- * against the cells and makes room, session-run.c runs it, session-state.c saves and restores.
+ * session.c makes it and carries out operations on sequences, session-match.c matches a request
+ * against the cells, session-plan.c counts its room, session-reuse.c makes room and forks or
+ * rewinds, session-run.c runs it, session-state.c saves and restores.
  * Thread: engine thread.
  */
 #pragma once
 
+#include "engine/session/checkpoints.h"
 #include "engine/session/prompt.h"
 #include "engine/session/session.h"
 
@@ -14,12 +16,14 @@ G_BEGIN_DECLS
 /* Where a request's tokens come from. Making one changes nothing. */
 typedef struct
 {
-  KvasirPrompt prompt; /* (owned) */
-  gint source;         /* sequence with the longest common prefix, -1: the chat has none */
-  guint n_shared;      /* tokens of that prefix */
-  gboolean fork;       /* the rest of the source stays */
-  guint n_needed;      /* cells */
-  guint n_free;        /* cells it may take, with the n_evict oldest chats gone */
+  KvasirPrompt prompt;                /* (owned) */
+  gint source;                        /* sequence to go on from, -1: the chat has none */
+  guint n_common;                     /* tokens that it has in common with the prompt */
+  guint n_shared;                     /* tokens that need not be read */
+  const KvasirCheckpoint *checkpoint; /* (nullable) (unowned): what takes the memory there */
+  gboolean fork;                      /* the rest of the source stays */
+  guint n_needed;                     /* cells */
+  guint n_free;                       /* cells it may take, with the n_evict oldest chats gone */
   guint n_evict;
   gboolean fits;
 } KvasirSessionPlan;
@@ -39,6 +43,7 @@ typedef struct
   guint n_generated;
   guint logits_index; /* token of the last batch that the next one is drawn after */
   gint32 pos;         /* where the next token goes */
+  guint message_at;   /* where the last message begins in the prompt */
   gint64 start_us;    /* of the phase */
   gint64 prefill_us;
 } KvasirRun;
@@ -54,8 +59,13 @@ struct _KvasirSession
   KvasirMaskTap *mask_tap;  /* (owned) */
   KvasirTemplate *fallback; /* (owned) (nullable): ChatML, where the model has no template */
   gboolean told_of_fallback;
-  guint n_cells;
+  KvasirCheckpoints *checkpoints; /* (owned) */
+  guint n_cells;                  /* that one sequence may hold */
   guint n_seqs;
+  gboolean has_cells;   /* one for each token, which knows it */
+  gboolean has_states;  /* recurrent ones */
+  gboolean has_streams; /* cells of its own for each sequence */
+  gboolean forgets;     /* a rewind may be refused: checkpoints are kept */
   KvasirRun run;
 
   /* One physical batch. */
@@ -78,6 +88,14 @@ KvasirSeqSet kvasir_session_get_held (const KvasirSession *self);
 
 void kvasir_session_run_clear (KvasirRun *run);
 
+/* The log learns how the bytes of checkpoints changed from @n_before on. */
+void kvasir_session_emit_checkpoints (KvasirSession *self, gsize n_before);
+
+/* ---- session-match.c. Fills source, n_common, n_shared, checkpoint and fork. */
+void kvasir_session_match (const KvasirSession *self,
+                           const KvasirRequest *request,
+                           KvasirSessionPlan *plan);
+
 /* ---- session-plan.c */
 /* Errors: those of kvasir_prompt_build(), _UNSUPPORTED. That it does not fit is no error here. */
 gboolean kvasir_session_plan (KvasirSession *self,
@@ -89,8 +107,8 @@ void kvasir_session_plan_clear (KvasirSessionPlan *plan);
 void kvasir_session_set_no_room (const KvasirSession *self,
                                  const KvasirSessionPlan *plan,
                                  GError **error);
-/* Forks or rewinds and makes room. Returns the sequence, or -1 with @error set and nothing
- * changed. What of the prompt is in it already becomes @n_shared. */
+/* ---- session-reuse.c. Forks or rewinds and makes room. Returns the sequence, or -1 with @error
+ * set and nothing changed. What of the prompt is in it already becomes @n_shared. */
 gint kvasir_session_prepare (KvasirSession *self,
                              const KvasirRequest *request,
                              const KvasirSessionPlan *plan,
@@ -99,5 +117,7 @@ gint kvasir_session_prepare (KvasirSession *self,
 /* The chat used longest ago, but not @except, leaves the cells. FALSE: there is none. */
 gboolean kvasir_session_evict_oldest (KvasirSession *self, guint64 except);
 void kvasir_session_drop_seqs (KvasirSession *self, const KvasirSeqSet *seqs);
+/* Keeps the state after the first @n tokens of the running request's prompt. */
+void kvasir_session_keep_checkpoint (KvasirSession *self, guint n);
 
 G_END_DECLS

@@ -55,7 +55,8 @@ fail (KvasirSession *self, GError *error)
   if (error->code == KVASIR_ENGINE_ERROR_NO_ROOM)
     {
       notice->n_needed = self->run.n_prompt - self->run.n_done;
-      notice->n_free = kvasir_memory_get_room (self->memory, (gint) self->run.seq, notice->n_needed).n_free;
+      notice->n_free =
+          kvasir_memory_get_room (self->memory, (gint) self->run.seq, notice->n_needed).n_free;
     }
   kvasir_session_post (self, notice);
   kvasir_session_run_clear (&self->run);
@@ -64,10 +65,17 @@ fail (KvasirSession *self, GError *error)
 
 /* ---- starting */
 
+/* Behind what is known of the sequence's messages. */
 static void
 append_runs (KvasirSession *self, const KvasirPrompt *prompt)
 {
-  gint32 from = (gint32) self->run.n_reused;
+  const GArray *known = kvasir_seq_table_get (self->seqs, self->run.seq)->runs;
+  gint32 from = 0;
+  if (known->len > 0)
+    {
+      const KvasirMessageRun *last = &g_array_index (known, KvasirMessageRun, known->len - 1);
+      from = last->pos + last->n;
+    }
   for (guint i = 0; i < prompt->runs->len; i++)
     {
       KvasirMessageRun run = g_array_index (prompt->runs, KvasirMessageRun, i);
@@ -78,6 +86,22 @@ append_runs (KvasirSession *self, const KvasirPrompt *prompt)
       if (run.n > 0)
         kvasir_seq_table_append (self->seqs, &run);
     }
+}
+
+/* Where the text of the request's last message begins: a text that is edited parts from it there.
+ */
+static guint
+find_last_message (const KvasirRun *run)
+{
+  const GPtrArray *messages = run->request->messages;
+  const KvasirMessage *last = g_ptr_array_index (messages, messages->len - 1);
+  for (guint i = 0; i < run->prompt.runs->len; i++)
+    {
+      const KvasirMessageRun *part = &g_array_index (run->prompt.runs, KvasirMessageRun, i);
+      if (part->role != KVASIR_ROLE_TEMPLATE && part->message_id == last->id)
+        return (guint) part->pos;
+    }
+  return 0;
 }
 
 static void
@@ -95,6 +119,7 @@ begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
   run->n_reused = n_shared;
   run->n_done = n_shared;
   run->pos = (gint32) n_shared;
+  run->message_at = find_last_message (run);
   run->detokenizer = kvasir_detokenizer_new (self->vocab);
   run->sampler = kvasir_sampler_new (&request->sampling, n_vocab);
   for (guint i = 0; i < run->n_prompt; i++)
@@ -166,7 +191,8 @@ decode (KvasirSession *self, const gint32 *tokens, guint n, gboolean logits, GEr
     self->batch_pos[i] = run->pos + (gint32) i;
   self->batch_outputs[n - 1] = logits;
   KvasirDecode code = kvasir_context_decode (self->context, &batch, error);
-  while (code == KVASIR_DECODE_NO_ROOM && kvasir_session_evict_oldest (self, run->request->chat_id))
+  while (code == KVASIR_DECODE_NO_ROOM && !self->has_streams &&
+         kvasir_session_evict_oldest (self, run->request->chat_id))
     {
       g_clear_error (error);
       code = kvasir_context_decode (self->context, &batch, error);
@@ -174,6 +200,8 @@ decode (KvasirSession *self, const gint32 *tokens, guint n, gboolean logits, GEr
   self->batch_outputs[n - 1] = 0;
   if (code == KVASIR_DECODE_OK)
     {
+      if (!self->has_cells)
+        kvasir_seq_table_note_tokens (self->seqs, run->seq, run->pos, tokens, n);
       run->pos += (gint32) n;
       run->logits_index = n - 1;
     }
@@ -200,12 +228,26 @@ finish_by_code (KvasirSession *self, KvasirDecode code, GError *error)
   return fail (self, error);
 }
 
+/* Where reading stops next, for a checkpoint: before the last message, to which an edit goes back,
+ * and before the last token, to which another answer does. */
+static guint
+get_next_stop (const KvasirSession *self)
+{
+  const KvasirRun *run = &self->run;
+  if (!self->forgets)
+    return run->n_prompt;
+  if (run->n_done < run->message_at)
+    return run->message_at;
+  return run->n_done + 1 < run->n_prompt ? run->n_prompt - 1 : run->n_prompt;
+}
+
 static gboolean
 read_part (KvasirSession *self)
 {
   KvasirRun *run = &self->run;
   GError *error = NULL;
-  guint n = MIN (run->n_prompt - run->n_done, self->n_ubatch);
+  const guint stop = get_next_stop (self);
+  guint n = MIN (stop - run->n_done, self->n_ubatch);
   gboolean last = run->n_done + n == run->n_prompt;
   KvasirDecode code =
       decode (self, &g_array_index (run->prompt.tokens, gint32, run->n_done), n, last, &error);
@@ -213,6 +255,8 @@ read_part (KvasirSession *self)
     return finish_by_code (self, code, error);
 
   run->n_done += n;
+  if (self->forgets && run->n_done == stop && !last)
+    kvasir_session_keep_checkpoint (self, stop);
   kvasir_session_post (self, new_counted (self, KVASIR_NOTICE_READING));
   if (last)
     {
@@ -248,8 +292,9 @@ static gboolean
 fail_numbers (KvasirSession *self)
 {
   KvasirRun *run = &self->run;
-  kvasir_memory_seq_rm (self->memory, run->seq, (gint32) run->n_reused, -1);
-  kvasir_seq_table_erase (self->seqs, run->seq, (gint32) run->n_reused, G_MAXINT32);
+  gint32 from = kvasir_memory_get_rewind (self->memory, run->seq, (gint32) run->n_reused);
+  kvasir_memory_seq_rm (self->memory, run->seq, from, -1);
+  kvasir_seq_table_erase (self->seqs, run->seq, from, G_MAXINT32);
   return fail (self, g_error_new (KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_COMPUTE,
                                   "The model gave no usable number for any token after position %d",
                                   run->pos - 1));

@@ -2,6 +2,10 @@
 
 #include "engine/error.h"
 
+/* A chat needs two or three; the states of a large model have some MiB. */
+#define MAX_CHECKPOINTS 16
+#define MAX_CHECKPOINT_BYTES (128 * 1024 * 1024)
+
 static void
 ubatch_done_cb (const KvasirUbatch *ubatch, guint n_done, gpointer user_data)
 {
@@ -27,6 +31,22 @@ make_batch (KvasirSession *self)
     }
 }
 
+/* Which kinds forget: those with states, and those whose sliding half is smaller than the other. */
+static void
+look_at_memory (KvasirSession *self)
+{
+  const guint n_caches = kvasir_memory_get_n_caches (self->memory);
+  for (guint i = 0; i < n_caches; i++)
+    {
+      KvasirCacheInfo info;
+      kvasir_memory_get_cache_info (self->memory, i, &info);
+      self->has_cells |= !info.is_recurrent;
+      self->has_states |= info.is_recurrent;
+      self->has_streams |= info.n_streams > 1;
+      self->forgets |= info.is_recurrent || (info.n_swa > 0 && info.size < self->n_cells);
+    }
+}
+
 KvasirSession *
 kvasir_session_new (KvasirContext *context, const int *abort_flag, const KvasirSessionHooks *hooks)
 {
@@ -40,7 +60,9 @@ kvasir_session_new (KvasirContext *context, const int *abort_flag, const KvasirS
   self->abort_flag = abort_flag;
   self->hooks = *hooks;
   self->n_seqs = kvasir_context_get_params (context)->n_seq_max;
-  self->n_cells = kvasir_memory_get_size (self->memory, 0);
+  self->n_cells = kvasir_context_get_n_ctx_seq (context);
+  self->checkpoints = kvasir_checkpoints_new (MAX_CHECKPOINTS, MAX_CHECKPOINT_BYTES);
+  look_at_memory (self);
   self->seqs = kvasir_seq_table_new (self->n_seqs);
   make_batch (self);
   self->mask_tap = kvasir_mask_tap_new (self->memory, self->n_ubatch);
@@ -68,6 +90,7 @@ kvasir_session_free (KvasirSession *self)
     return;
   kvasir_session_run_clear (&self->run);
   g_clear_pointer (&self->fallback, kvasir_template_free);
+  kvasir_checkpoints_free (self->checkpoints);
   kvasir_mask_tap_free (self->mask_tap);
   kvasir_seq_table_free (self->seqs);
   g_free (self->batch_pos);
@@ -139,6 +162,42 @@ kvasir_session_get_mask_tap (KvasirSession *self)
   return self->mask_tap;
 }
 
+void
+kvasir_session_append_breakdown (const KvasirSession *self, GArray *rows)
+{
+  const KvasirDevice *device = kvasir_context_get_device (self->context);
+  const KvasirMemoryRow row = { device->name, device->host_buffer_type->name,
+                                KVASIR_KIND_CHECKPOINTS, -1,
+                                kvasir_checkpoints_get_bytes (self->checkpoints) };
+  kvasir_context_append_breakdown (self->context, rows);
+  if (row.n_bytes > 0)
+    g_array_append_val (rows, row);
+}
+
+void
+kvasir_session_emit_checkpoints (KvasirSession *self, gsize n_before)
+{
+  const KvasirDevice *device = kvasir_context_get_device (self->context);
+  KvasirEvent event = {
+    .type = KVASIR_EVENT_BUFFER,
+    .a = (gint64) kvasir_checkpoints_get_bytes (self->checkpoints) - (gint64) n_before,
+    .b = KVASIR_KIND_CHECKPOINTS,
+  };
+  if (event.a == 0)
+    return;
+  g_strlcpy (event.text, device->host_buffer_type->name, sizeof event.text);
+  kvasir_session_emit (self, &event, NULL, 0);
+}
+
+/* 0: of all chats. What was said there must not outlive it. */
+static void
+drop_checkpoints (KvasirSession *self, guint64 chat_id)
+{
+  gsize before = kvasir_checkpoints_get_bytes (self->checkpoints);
+  kvasir_checkpoints_drop (self->checkpoints, chat_id);
+  kvasir_session_emit_checkpoints (self, before);
+}
+
 KvasirSeqSet
 kvasir_session_get_held (const KvasirSession *self)
 {
@@ -170,6 +229,7 @@ kvasir_session_drop_chat (KvasirSession *self, guint64 chat_id)
     kvasir_session_stop (self);
   KvasirSeqSet seqs = kvasir_seq_table_get_seqs (self->seqs, chat_id);
   kvasir_session_drop_seqs (self, &seqs);
+  drop_checkpoints (self, chat_id);
 }
 
 /* Records of sequences without cells say nothing any more. */
@@ -188,6 +248,7 @@ kvasir_session_clear (KvasirSession *self)
 
   kvasir_mask_tap_invalidate (self->mask_tap);
   kvasir_memory_clear (self->memory, TRUE);
+  drop_checkpoints (self, 0);
   forget_empty (self);
 }
 
@@ -259,6 +320,27 @@ follow_seq_op (KvasirSession *self, const KvasirSeqOp *op)
   forget_empty (self);
 }
 
+/* Why the memory refused, as far as it says. */
+static void
+set_refused (const KvasirSession *self, const KvasirSeqOp *op, GError **error)
+{
+  const char *obstacle = kvasir_memory_get_shift_obstacle (self->memory);
+  g_autofree char *why = NULL;
+
+  if (op->kind == KVASIR_SEQ_OP_RM && op->seq >= 0)
+    why = g_strdup_printf ("it can't go back there, the text must be read again from position %d",
+                           kvasir_memory_get_rewind (self->memory, op->seq, MAX (op->p0, 0)));
+  else if (op->kind == KVASIR_SEQ_OP_RM)
+    why = g_strdup ("only whole sequences can leave it all at once");
+  else if (op->kind == KVASIR_SEQ_OP_CP)
+    why = g_strdup ("between streams only whole sequences can be copied");
+  else
+    why = g_strdup (obstacle != NULL ? obstacle : "a position would leave the range");
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+               "The memory refused the operation on sequence %d, positions %d to %d: %s", op->seq,
+               op->p0, op->p1, why);
+}
+
 gboolean
 kvasir_session_seq_op (KvasirSession *self, const KvasirSeqOp *op, GError **error)
 {
@@ -269,11 +351,7 @@ kvasir_session_seq_op (KvasirSession *self, const KvasirSeqOp *op, GError **erro
   kvasir_mask_tap_invalidate (self->mask_tap);
   if (!carry_out (self, op))
     {
-      const char *obstacle = kvasir_memory_get_shift_obstacle (self->memory);
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-                   "The memory refused the operation on sequence %d, positions %d to %d: %s",
-                   op->seq, op->p0, op->p1,
-                   obstacle != NULL ? obstacle : "its kind cannot do this to a part");
+      set_refused (self, op, error);
       return FALSE;
     }
   follow_seq_op (self, op);

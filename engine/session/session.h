@@ -68,5 +68,7 @@ kvasir_session_load (KvasirSession *self, guint64 chat_id, const char *path, GEr
 KvasirContext *kvasir_session_get_context (const KvasirSession *self);
 const KvasirSeqTable *kvasir_session_get_seqs (const KvasirSession *self);
 KvasirMaskTap *kvasir_session_get_mask_tap (KvasirSession *self);
+/* Appends KvasirMemoryRow lines: those of the context, and checkpoints. */
+void kvasir_session_append_breakdown (const KvasirSession *self, GArray *rows);
 
 G_END_DECLS

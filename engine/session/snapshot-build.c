@@ -248,7 +248,7 @@ build_memory (KvasirSession *session, const KvasirSnapshotSpec *spec)
   gsize free_bytes = 0;
   gsize total_bytes = 0;
 
-  kvasir_context_append_breakdown (context, rows);
+  kvasir_session_append_breakdown (session, rows);
   memory->n_rows = rows->len;
   memory->rows = (KvasirMemoryRow *) (void *) g_array_free (rows, FALSE);
   if (spec->planned != NULL)

@@ -80,6 +80,9 @@ rig_new_for (const char *path, const RigParams *params)
   context_params.n_ctx = params->n_ctx;
   context_params.n_seq_max = params->n_seq_max;
   context_params.n_ubatch = params->n_ubatch;
+  context_params.kv_unified = !params->streams;
+  if (params->exact)
+    context_params.type_k = context_params.type_v = KVASIR_TYPE_F32;
   KvasirContext *context = kvasir_context_new (model, &context_params, &error);
   g_assert_no_error (error);
   KvasirEventSink sink = { emit_cb, self };

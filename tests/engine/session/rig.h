@@ -21,6 +21,8 @@ typedef struct
   guint n_ctx;
   guint n_seq_max;
   guint n_ubatch;
+  gboolean streams; /* cells of its own for each sequence */
+  gboolean exact;   /* caches of F32, so that the order of reading shows less in the logits */
 } RigParams;
 
 /* What came of a request. */
