@@ -309,7 +309,9 @@ kvasir_kv_cache_state_apply (KvasirPart *part, gint seq, gpointer data, gboolean
   if (!apply)
     return;
   self->ubatch = NULL;
-  kvasir_kv_cache_flush_copies (self);
+  /* Traces were made with copies that wait for the next update and then cover what was restored. */
+  if (!part->memory->is_lenient)
+    kvasir_kv_cache_flush_copies (self);
   if (seq < 0)
     replace_all (self, restore);
   else

@@ -15,6 +15,13 @@ typedef struct
 
 #define TO_NOWHERE (2 * (gint64) G_MININT32)
 
+/* Whether there is nothing to ask: no window, or whoever plays the operations takes what comes. */
+static gboolean
+is_free (const KvasirKvCache *self)
+{
+  return self->base == NULL || self->parent.memory->is_lenient;
+}
+
 /* Before which position @seq has lost all, if it holds any. */
 static gint32
 get_lost_end (const KvasirKvCache *self, guint seq)
@@ -71,7 +78,7 @@ kvasir_kv_cache_can_rm (const KvasirPart *part, gint seq, gint32 p0, gint32 p1)
   guint first = seq < 0 ? 0 : (guint) seq;
   guint end = seq < 0 ? self->n_seq_max : first + 1;
 
-  for (guint s = first; self->base != NULL && s < end; s++)
+  for (guint s = first; !is_free (self) && s < end; s++)
     if (!is_complete_after (self, s,
                             &(Move){ .seq = s, .p0 = p0, .p1 = p1, .delta = TO_NOWHERE, .d = 1 }))
       return FALSE;
@@ -82,7 +89,7 @@ kvasir_kv_cache_can_rm (const KvasirPart *part, gint seq, gint32 p0, gint32 p1)
 static gboolean
 are_all_complete_after (const KvasirKvCache *self, const Move *move)
 {
-  if (self->base == NULL)
+  if (is_free (self))
     return TRUE;
   for (guint s = 0; s < self->n_seq_max; s++)
     if (kvasir_kv_cache_get_stream (self, s) == kvasir_kv_cache_get_stream (self, move->seq) &&
@@ -157,7 +164,7 @@ kvasir_kv_cache_can_join (const KvasirKvCache *self, guint src, guint dst, gint3
   gint32 last;
   gint32 lost;
 
-  if (self->base == NULL)
+  if (is_free (self))
     return TRUE;
   last = find_last (self, src, p1);
   if (last < p0)
@@ -172,12 +179,15 @@ gint32
 kvasir_kv_cache_get_rewind (const KvasirPart *part, guint seq, gint32 p0)
 {
   const KvasirKvCache *self = (const KvasirKvCache *) part;
+  gint32 lost_end;
   gint32 first;
 
   if (self->base == NULL)
     return p0;
+  lost_end = get_lost_end (self, seq);
   first = kvasir_window_get_first (&self->window, p0);
-  if (find_lost (self, seq, 0, p0) < first)
+  /* Where a sequence is only gone on with this is known without looking at cells. */
+  if (lost_end <= first || find_lost (self, seq, 0, p0) < first)
     return p0;
   /* Where a chunk begins the window is empty, and nothing can be missed. */
   return self->window.kind == KVASIR_WINDOW_CHUNKED ? first : 0;

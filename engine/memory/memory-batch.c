@@ -55,6 +55,35 @@ try_splits (KvasirMemory *self, KvasirBatchPlan *plan, gboolean relaxed, KvasirP
   return prepared;
 }
 
+/* Whether the windows of all sequences of the batch hold what its first tokens look for. */
+static gboolean
+is_complete (const KvasirMemory *self, const KvasirBatchPlan *plan)
+{
+  const KvasirPart *sliding = self->parts[1];
+  KvasirSeqSet seen = { 0 };
+
+  for (guint i = 0; i < kvasir_batch_plan_get_n_ubatches (plan); i++)
+    {
+      const KvasirUbatch *ubatch = kvasir_batch_plan_get_ubatch (plan, i);
+
+      for (guint t = 0; t < ubatch->n_tokens; t++)
+        {
+          KvasirSeqSet fresh = kvasir_seq_set_subtract (&ubatch->seqs[t], &seen);
+
+          for (gint seq = kvasir_seq_set_next (&fresh, 0); seq >= 0;
+               seq = kvasir_seq_set_next (&fresh, (guint) seq + 1))
+            {
+              gint32 pos = ubatch->pos[t];
+
+              if (sliding->vtable->get_rewind (sliding, (guint) seq, pos) < pos)
+                return FALSE;
+              kvasir_seq_set_add (&seen, (guint) seq);
+            }
+        }
+    }
+  return TRUE;
+}
+
 KvasirPrepare
 kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *plan)
 {
@@ -69,6 +98,8 @@ kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *plan)
   prepared = try_splits (self, plan, FALSE, &failed);
   if (prepared == KVASIR_PREPARE_NO_ROOM && self->is_sliding)
     prepared = try_splits (self, plan, TRUE, &failed);
+  if (prepared == KVASIR_PREPARE_OK && self->is_sliding && !is_complete (self, plan))
+    return KVASIR_PREPARE_INCOMPLETE;
   if (prepared == KVASIR_PREPARE_OK)
     self->plan = plan;
   else if (failed != NULL && failed->vtable->report_failure != NULL)

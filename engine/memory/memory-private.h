@@ -22,6 +22,7 @@ struct _KvasirMemory
   guint n_rs_seq;
   gboolean is_unified;
   gboolean is_sliding; /* a part forgets what its window has passed */
+  gboolean is_lenient; /* windows may come to miss cells */
   gboolean v_transposed;
   guint n_layers;
   KvasirMemoryLayer *layers;  /* (owned) [n_layers], by the model's layer number */

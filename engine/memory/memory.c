@@ -97,6 +97,13 @@ kvasir_memory_set_step (KvasirMemory *self, guint32 step)
   self->step = step;
 }
 
+void
+kvasir_memory_set_lenient (KvasirMemory *self, gboolean lenient)
+{
+  g_return_if_fail (self != NULL);
+  self->is_lenient = lenient;
+}
+
 static gboolean
 is_seq (const KvasirMemory *self, gint seq)
 {

@@ -62,8 +62,10 @@ typedef struct
 typedef enum
 {
   KVASIR_PREPARE_OK,
-  KVASIR_PREPARE_NO_ROOM,    /* decode code 1 */
-  KVASIR_PREPARE_UNSUPPORTED /* a split that this kind refuses; decode code 1 */
+  KVASIR_PREPARE_NO_ROOM,     /* decode code 1 */
+  KVASIR_PREPARE_UNSUPPORTED, /* a split that this kind refuses; decode code 1 */
+  KVASIR_PREPARE_INCOMPLETE   /* a window misses cells that it needs: the sequence must be read
+                                 again from kvasir_memory_get_rewind(); decode code 1 */
 } KvasirPrepare;
 
 /* One search, dry or real: which cells n tokens would take. */
@@ -85,6 +87,11 @@ KvasirMemoryClass kvasir_memory_get_class (const KvasirMemory *self);
 void kvasir_memory_set_sink (KvasirMemory *self, const KvasirEventSink *sink);
 /* The step number that events carry; the context raises it with each decode. */
 void kvasir_memory_set_step (KvasirMemory *self, guint32 step);
+
+/* FALSE, the default: operations after which the next token of a sequence would look for cells that
+ * its window has given up are refused. TRUE: they are carried out, as traces have them, and the
+ * next batch of such a sequence is refused instead. */
+void kvasir_memory_set_lenient (KvasirMemory *self, gboolean lenient);
 
 /* ---- operations on sequences; p0 < 0 means 0, p1 < 0 means no end, seq -1 means all where stated
  */
