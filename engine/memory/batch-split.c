@@ -105,7 +105,7 @@ split_by_sequence (KvasirBatchPlan *self)
 /* ---- equal splits */
 
 static guint
-find_group (KvasirBatchPlan *self, guint i, const KvasirSeqSet *known)
+find_group (KvasirBatchPlan *self, guint i, const KvasirSeqSet *leads, const KvasirSeqSet *known)
 {
   const KvasirSeqSet *seqs = self->given.seqs;
   gint lead = self->given.leads[i];
@@ -113,7 +113,8 @@ find_group (KvasirBatchPlan *self, guint i, const KvasirSeqSet *known)
   if (!kvasir_seq_set_has (known, (guint) lead))
     return self->n_groups;
   /* Mostly the set in which the sequence was seen last. */
-  if (kvasir_seq_set_equal (&seqs[self->groups[self->recent[lead]].next], &seqs[i]))
+  if (kvasir_seq_set_has (leads, (guint) lead) &&
+      kvasir_seq_set_equal (&seqs[self->groups[self->recent[lead]].next], &seqs[i]))
     return self->recent[lead];
   for (guint g = 0; g < self->n_groups; g++)
     if (kvasir_seq_set_equal (&seqs[self->groups[g].next], &seqs[i]))
@@ -124,13 +125,14 @@ find_group (KvasirBatchPlan *self, guint i, const KvasirSeqSet *known)
 static void
 group_tokens (KvasirBatchPlan *self)
 {
-  KvasirSeqSet known = { 0 }; /* sequences that lead a token */
+  KvasirSeqSet leads = { 0 }; /* sequences that lead a token ... */
+  KvasirSeqSet known = { 0 }; /* ... and those that belong to one */
 
   self->n_groups = 0;
   for (guint i = 0; i < self->n_tokens; i++)
     {
       guint lead = (guint) self->given.leads[i];
-      guint g = find_group (self, i, &known);
+      guint g = find_group (self, i, &leads, &known);
       KvasirBatchGroup *group = &self->groups[g];
 
       if (g == self->n_groups)
@@ -144,7 +146,8 @@ group_tokens (KvasirBatchPlan *self)
       group->n_left++;
       self->group_of[i] = g;
       self->recent[lead] = g;
-      kvasir_seq_set_add (&known, lead);
+      kvasir_seq_set_add (&leads, lead);
+      kvasir_seq_set_unite (&known, &self->given.seqs[i]);
     }
   self->n_groups_left = self->n_groups;
 }
