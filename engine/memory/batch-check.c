@@ -125,6 +125,15 @@ check_position (KvasirBatchPlan *self, guint i, guint seq, gboolean first_in_bat
   return TRUE;
 }
 
+/* One past the last position that a token may have. */
+static gint32
+get_pos_end (const KvasirBatchPlan *self)
+{
+  guint n = self->limits.n_positions;
+
+  return n > 0 && n < KVASIR_POS_END ? (gint32) n : KVASIR_POS_END;
+}
+
 /* Checks token @i in each of its sequences; @seen are those that came in the batch before. */
 static gboolean
 check_positions_of (
@@ -132,11 +141,11 @@ check_positions_of (
 {
   const KvasirSeqSet *seqs = &self->given.seqs[i];
 
-  if (self->given.pos[i] < 0 || self->given.pos[i] >= KVASIR_POS_END)
+  if (self->given.pos[i] < 0 || self->given.pos[i] >= get_pos_end (self))
     return kvasir_memory_fail (
         error, KVASIR_ENGINE_ERROR_BAD_BATCH,
         "Token %u of the batch has position %d in sequence %d, expected 0 to %d", i,
-        self->given.pos[i], kvasir_seq_set_next (seqs, 0), KVASIR_POS_END - 1);
+        self->given.pos[i], kvasir_seq_set_next (seqs, 0), get_pos_end (self) - 1);
   for (gint seq = kvasir_seq_set_next (seqs, 0); seq >= 0;
        seq = kvasir_seq_set_next (seqs, (guint) seq + 1))
     {

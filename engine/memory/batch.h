@@ -53,6 +53,7 @@ typedef struct
   guint n_seq_max;
   guint n_vocab;
   guint n_pos_per_token; /* 1, or 4 for M-RoPE */
+  guint n_positions;     /* that a model's table of positions has; 0: any */
 } KvasirBatchLimits;
 
 KvasirBatchPlan *kvasir_batch_plan_new (const KvasirBatchLimits *limits);

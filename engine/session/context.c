@@ -94,6 +94,7 @@ make_batch_plan (KvasirContext *self)
     .n_seq_max = self->params.n_seq_max,
     .n_vocab = hp->n_vocab,
     .n_pos_per_token = hp->n_pos_per_token,
+    .n_positions = hp->n_position_rows,
   };
 
   self->batch_plan = kvasir_batch_plan_new (&limits);

@@ -349,6 +349,31 @@ test_four_planes (Fixture *self, gconstpointer data)
   g_assert_true (g_str_has_suffix (error->message, "which holds position 4: expected at least 5"));
 }
 
+/* A table of positions ends: what lies behind it could not be looked up. */
+static void
+test_table_of_positions (Fixture *self, gconstpointer data)
+{
+  const KvasirBatchLimits limits = { .n_batch = 8,
+                                     .n_ubatch = 8,
+                                     .n_seq_max = 4,
+                                     .n_vocab = 384,
+                                     .n_pos_per_token = 1,
+                                     .n_positions = 6 };
+  g_autoptr (KvasirBatchPlan) plan = kvasir_batch_plan_new (&limits);
+  const gint32 tokens[] = { 1, 2 };
+  gint32 pos[] = { 4, 5 };
+  KvasirBatch batch = { .n_tokens = 2, .tokens = tokens, .pos = pos };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (kvasir_batch_plan_init (plan, &batch, NULL, NULL));
+  pos[0] = 5;
+  pos[1] = 6;
+  g_assert_false (kvasir_batch_plan_init (plan, &batch, NULL, &error));
+  g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_BATCH);
+  g_assert_cmpstr (error->message, ==,
+                   "Token 1 of the batch has position 6 in sequence 0, expected 0 to 5");
+}
+
 /* The planes of an image: t stays, rows and columns run. */
 static void
 test_given_planes (Fixture *self, gconstpointer data)
@@ -397,5 +422,6 @@ main (int argc, char **argv)
   ADD ("splits-in-order", test_split);
   ADD ("lays-four-planes", test_four_planes);
   ADD ("takes-given-planes", test_given_planes);
+  ADD ("ends-with-the-table-of-positions", test_table_of_positions);
   return g_test_run ();
 }
