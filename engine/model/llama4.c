@@ -58,6 +58,9 @@ setup (KvasirModel *model, GError **error)
   model->extra = extra;
   if (!read_extra (model, extra, error) || !kvasir_read_sliding (model, &sliding, error))
     return FALSE;
+  /* The file's window only says whether there are chunks; their size is the family's. */
+  if (hp->n_swa > 0)
+    hp->n_swa = CHUNK;
   for (guint i = 0; i < hp->n_layers && hp->n_swa > 0; i++)
     if (!hp->layers[i].is_swa)
       hp->layers[i].rope.n_rot = 0;

@@ -215,6 +215,16 @@ test_llama4 (Fixture *self, gconstpointer data)
   g_assert_cmpint (layers[3].rope.n_rot, ==, 0);
 }
 
+/* Chunks are of one size, whatever a file says of its window. */
+static void
+test_llama4_window (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirModel) model =
+      load (self, sketch_llama4 (), "u32 attention.sliding_window 4096\n");
+
+  assert_class (model, KVASIR_MEMORY_KV_ISWA, KVASIR_WINDOW_CHUNKED, 8192);
+}
+
 static void
 test_llama4_plain (Fixture *self, gconstpointer data)
 {
@@ -248,6 +258,7 @@ main (int argc, char **argv)
   add ("gemma4-has-two-widths", NULL, test_gemma4);
   add ("gpt-oss-slides-first-of-two", NULL, test_gpt_oss);
   add ("llama4-sees-chunks", NULL, test_llama4);
+  add ("llama4-chunks-have-one-size", NULL, test_llama4_window);
   add ("llama4-without-window-is-plain", NULL, test_llama4_plain);
   return g_test_run ();
 }
