@@ -41,7 +41,8 @@ report_search (KvasirKvCache *self, const KvasirKvSlice *slice)
                         .a = n_tested,
                         .b = restarted ? 1 : 0 };
 
-  if (!kvasir_memory_is_watched (self->parent.memory))
+  /* A borrower looks where the lender has looked. */
+  if (!kvasir_memory_is_watched (self->parent.memory) || self->is_borrower)
     return;
   for (guint i = 0; i < n; i++)
     if (i > 0 && slots[i] == slots[i - 1] + 1)
@@ -77,13 +78,23 @@ give_up (KvasirKvCache *self, guint stream, guint cell, KvasirSeqSet *losers)
   kvasir_cells_empty (cells, cell);
 }
 
-/* A sequence whose cell was overwritten keeps no positions before that one. @cause: the last cell
- * that was taken from it */
+/* The first position at which @seq gets a cell. */
+static gint32
+get_first_new (const KvasirUbatch *ubatch, const KvasirKvSlice *slice, guint seq)
+{
+  for (guint t = slice->first; t < slice->first + slice->n; t++)
+    if (kvasir_seq_set_has (&ubatch->seqs[t], seq))
+      return ubatch->pos[t];
+  return KVASIR_POS_END;
+}
+
+/* A sequence whose cell was overwritten keeps no positions before that one, but what it has just
+ * got. @cause: the last cell that was taken from it */
 static void
-purge (KvasirKvCache *self, guint stream, guint seq, guint cause)
+purge (KvasirKvCache *self, guint stream, guint seq, gint32 first_new, guint cause)
 {
   gint32 first = kvasir_cells_get_span (&self->cells[stream], seq).min;
-  gint32 end = self->overwritten[seq] + 1;
+  gint32 end = MIN (self->overwritten[seq] + 1, first_new);
 
   if (first < 0 || first >= end)
     return;
@@ -161,7 +172,8 @@ kvasir_kv_cache_occupy (KvasirKvCache *self,
                         const guint32 *slots)
 {
   KvasirCells *cells = &self->cells[slice->stream];
-  gboolean by_run = self->n_pos == 1 && !kvasir_changes_are_watched (&self->changes);
+  gboolean by_run =
+      self->n_pos == 1 && !self->is_borrower && !kvasir_changes_are_watched (&self->changes);
   KvasirSeqSet losers = { 0 };
   guint first_memo = self->memos->len;
   guint n_run;
@@ -178,14 +190,15 @@ kvasir_kv_cache_occupy (KvasirKvCache *self,
                                                     .step = self->parent.memory->step,
                                                     .seqs = &ubatch->seqs[t] },
                                 ubatch->tokens + t);
-      else
+      else if (!kvasir_kv_cache_is_mirrored (self, slots + i))
         occupy_one (self, ubatch, t, slice->stream, slots[i], &losers);
     }
   kvasir_changes_flush (&self->changes);
   kvasir_cells_settle (cells);
   for (gint seq = kvasir_seq_set_next (&losers, 0); seq >= 0;
        seq = kvasir_seq_set_next (&losers, (guint) seq + 1))
-    purge (self, slice->stream, (guint) seq, find_cause (self, first_memo, (guint) seq));
+    purge (self, slice->stream, (guint) seq, get_first_new (ubatch, slice, (guint) seq),
+           find_cause (self, first_memo, (guint) seq));
 }
 
 void
@@ -208,6 +221,17 @@ kvasir_kv_cache_recall (KvasirKvCache *self, guint first)
 }
 
 /* ---- one ubatch */
+
+guint
+kvasir_kv_cache_get_next_head (const KvasirKvCache *self,
+                               const KvasirKvSlice *slice,
+                               const guint32 *slots)
+{
+  for (guint i = slice->n; i-- > 0;)
+    if (!kvasir_kv_cache_is_mirrored (self, slots + i))
+      return slots[i] + 1;
+  return self->cells[slice->stream].head;
+}
 
 /* A batch goes on behind the last position of what is reported; a half may hold more than that. */
 static gboolean
@@ -241,7 +265,8 @@ kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint i)
       self->has_later |= has_later_cells (self, ubatch, &slice);
       report_search (self, &slice);
       kvasir_kv_cache_occupy (self, ubatch, &slice, slots + slice.first);
-      kvasir_kv_cache_set_head (self, slice.stream, slots[slice.first + slice.n - 1] + 1);
+      kvasir_kv_cache_set_head (self, slice.stream,
+                                kvasir_kv_cache_get_next_head (self, &slice, slots + slice.first));
     }
   set_n_kv (self, self->planned[i].n_kv);
 }
@@ -255,6 +280,8 @@ empty_slice (KvasirKvCache *self, const KvasirKvSlice *slice)
   self->changes.stream = (guint16) slice->stream;
   for (guint i = 0; i < slice->n; i++)
     {
+      if (kvasir_kv_cache_is_mirrored (self, slots + i))
+        continue;
       kvasir_changes_before (&self->changes, cells, slots[i]);
       kvasir_cells_empty (cells, slots[i]);
       kvasir_changes_after (&self->changes, cells, slots[i]);
@@ -262,6 +289,8 @@ empty_slice (KvasirKvCache *self, const KvasirKvSlice *slice)
   kvasir_changes_flush (&self->changes);
 }
 
+/* Rows of the ubatch may have been written already. Cells that were overwritten had slid out of all
+ * windows; what they held is lost, so that they stay empty and what was purged stays away. */
 void
 kvasir_kv_cache_rollback (KvasirPart *part)
 {
@@ -275,7 +304,7 @@ kvasir_kv_cache_rollback (KvasirPart *part)
 
       empty_slice (self, &slice);
     }
-  kvasir_kv_cache_recall (self, 0);
+  g_array_set_size (self->memos, 0);
   for (guint k = 0; k < n_slices; k++)
     {
       guint stream = kvasir_kv_cache_get_slice (self, ubatch, k).stream;

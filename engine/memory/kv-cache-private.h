@@ -56,15 +56,17 @@ struct _KvasirKvCache
   guint n_pos; /* positions of a token */
   KvasirWindowRule window;
   KvasirKvStore store;
-  KvasirCells *cells;  /* (owned) [n_streams], NULL where only measured */
-  KvasirKvCache *base; /* (unowned) (nullable): the full half beside this sliding one */
+  KvasirCells *cells;   /* (owned unless lent) [n_streams], NULL where only measured */
+  gboolean is_borrower; /* the cells are those of another memory's part */
+  KvasirKvCache *base;  /* (unowned) (nullable): the full half beside this sliding one */
   KvasirChanges changes;
   gint32 *numbers; /* (owned) [3 * n_ubatch], data of the event in hand */
   GArray *copies;  /* (owned) of KvasirKvCopy, in order */
   guint n_copied;  /* of these are done already */
 
   /* The batch in flight. */
-  guint32 *slots;             /* (owned) [n_batch], cells of all its ubatches in order */
+  guint32 *slots;   /* (owned) [n_batch], cells of all its ubatches in order */
+  guint8 *mirrored; /* (owned) (nullable) [n_batch] the lender has placed it there already */
   KvasirKvPlanned *planned;   /* (owned) [n_batch] */
   GArray *memos;              /* (owned) of KvasirKvMemo, of the ubatch in hand */
   guint *heads;               /* (owned) [n_streams], before the ubatch in hand */
@@ -103,6 +105,13 @@ kvasir_kv_cache_peek_cells_of (const KvasirKvCache *self, guint seq)
   return &self->cells[kvasir_kv_cache_get_stream (self, seq)];
 }
 
+/* Whether the token of @slot, one of slots, lies where the lender has put it. */
+static inline gboolean
+kvasir_kv_cache_is_mirrored (const KvasirKvCache *self, const guint32 *slot)
+{
+  return self->mirrored != NULL && self->mirrored[slot - self->slots];
+}
+
 /* Completes and emits. */
 void kvasir_kv_cache_emit (KvasirKvCache *self, KvasirEventType type, const KvasirEvent *arguments);
 void kvasir_kv_cache_set_head (KvasirKvCache *self, guint stream, guint head);
@@ -119,12 +128,26 @@ void kvasir_kv_cache_report_failure (KvasirPart *part, guint n_tokens);
 guint kvasir_kv_cache_get_planned_n_kv (const KvasirPart *part, guint i);
 KvasirRoom kvasir_kv_cache_get_room (const KvasirPart *part, guint seq, guint n_tokens);
 
+/* kv-borrow.c. Finds cells as the borrower of a lender's: those that hold the tokens already, and
+ * others for the rest. */
+gboolean kvasir_kv_cache_find_mirrored (KvasirKvCache *self,
+                                        const KvasirUbatch *ubatch,
+                                        const KvasirKvSlice *slice,
+                                        gboolean relaxed,
+                                        guint32 *slots);
+/* Where @seq holds @pos, or -1; looked for from cell @from on first. */
+gint kvasir_kv_cache_find_held (const KvasirKvCache *self, guint seq, gint32 pos, guint from);
+
 /* kv-batch.c. Occupies the cells of a slice and purges what would be left before an overwritten
  * position; remembers in memos what that takes away. */
 void kvasir_kv_cache_occupy (KvasirKvCache *self,
                              const KvasirUbatch *ubatch,
                              const KvasirKvSlice *slice,
                              const guint32 *slots);
+/* Where the next search starts once @slice is placed. */
+guint kvasir_kv_cache_get_next_head (const KvasirKvCache *self,
+                                     const KvasirKvSlice *slice,
+                                     const guint32 *slots);
 /* Puts back what the memos from @first on hold, and forgets them. */
 void kvasir_kv_cache_recall (KvasirKvCache *self, guint first);
 void kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint i);

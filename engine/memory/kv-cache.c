@@ -125,14 +125,16 @@ free_cache (KvasirPart *part)
   KvasirKvCache *self = (KvasirKvCache *) part;
 
   kvasir_kv_store_clear (&self->store);
-  for (guint s = 0; self->cells != NULL && s < self->n_streams; s++)
+  for (guint s = 0; self->cells != NULL && !self->is_borrower && s < self->n_streams; s++)
     kvasir_cells_clear (&self->cells[s]);
-  g_free (self->cells);
+  if (!self->is_borrower)
+    g_free (self->cells);
   kvasir_changes_clear (&self->changes);
   g_array_unref (self->copies);
   g_array_unref (self->memos);
   g_free (self->numbers);
   g_free (self->slots);
+  g_free (self->mirrored);
   g_free (self->planned);
   g_free (self->heads);
   g_free (self->overwritten);
@@ -201,11 +203,13 @@ static gboolean
 allocate_books (KvasirKvCache *self, const KvasirMemoryParams *params, GError **error)
 {
   guint n_batch = params->n_batch > 0 ? params->n_batch : params->kv_size * params->n_streams;
-  gboolean ok = allocate_cells (self);
+  gboolean ok = self->is_borrower || allocate_cells (self);
 
   ok = kvasir_changes_init (&self->changes, &self->parent, self->size) && ok;
   self->numbers = g_try_new (gint32, (gsize) 3 * MIN (n_batch, self->n_ubatch));
   self->slots = g_try_new (guint32, n_batch);
+  self->mirrored = self->is_borrower ? g_try_new0 (guint8, n_batch) : NULL;
+  ok = ok && (!self->is_borrower || self->mirrored != NULL);
   self->planned = g_try_new (KvasirKvPlanned, n_batch);
   self->heads = g_try_new0 (guint, self->n_streams);
   self->overwritten = g_try_new (gint32, self->n_seq_max);
@@ -227,11 +231,19 @@ check_size (guint64 n_cells, GError **error)
                              n_cells, MAX_CELLS);
 }
 
+static void
+borrow_cells (KvasirKvCache *self, const KvasirKvCache *lender)
+{
+  self->is_borrower = TRUE;
+  self->cells = lender->cells;
+  self->size = lender->size;
+}
+
 static gboolean
 make_store (KvasirKvCache *self, const KvasirKvCacheParams *params, GError **error)
 {
   const KvasirMemoryParams *memory = params->memory;
-  KvasirKvStoreParams store = { .size = params->size,
+  KvasirKvStoreParams store = { .size = self->size,
                                 .n_streams = memory->n_streams,
                                 .type_k = memory->type_k,
                                 .type_v = memory->type_v,
@@ -268,6 +280,8 @@ kvasir_kv_cache_new (const KvasirKvCacheParams *params, GError **error)
       self->window.kind = memory->window;
       self->window.n_swa = memory->n_swa;
     }
+  if (params->lender != NULL)
+    borrow_cells (self, (const KvasirKvCache *) params->lender);
   self->copies = g_array_new (FALSE, FALSE, sizeof (KvasirKvCopy));
   self->memos = g_array_sized_new (FALSE, FALSE, sizeof (KvasirKvMemo), 64);
   if (make_store (self, params, error) &&

@@ -15,8 +15,9 @@ G_BEGIN_DECLS
 typedef struct
 {
   const KvasirMemoryParams *memory;
-  gboolean is_swa; /* the sliding half of a pair: its layers, its window */
-  guint size;      /* cells per stream, a multiple of 256 */
+  gboolean is_swa;    /* the sliding half of a pair: its layers, its window */
+  guint size;         /* cells per stream, a multiple of 256 */
+  KvasirPart *lender; /* (nullable): whose cells are used in place of its own */
   guint n_layers;
   const guint *layers; /* [n_layers], numbers of those that keep rows here */
 } KvasirKvCacheParams;

@@ -23,6 +23,14 @@ kvasir_kv_cache_get_slice (const KvasirKvCache *self, const KvasirUbatch *ubatch
                           .n = ubatch->n_seq_tokens };
 }
 
+/* Plain caches only mark the cells as taken; where cells are overwritten the search depends on
+ * everything that changes. */
+static gboolean
+is_played (const KvasirKvCache *self)
+{
+  return kvasir_kv_cache_is_sliding (self) || self->is_borrower;
+}
+
 static gboolean
 find_slots (KvasirKvCache *self, const KvasirUbatch *ubatch, gboolean relaxed, guint32 *slots)
 {
@@ -32,7 +40,9 @@ find_slots (KvasirKvCache *self, const KvasirUbatch *ubatch, gboolean relaxed, g
       const KvasirCells *cells = &self->cells[slice.stream];
       gboolean found;
 
-      if (kvasir_kv_cache_is_sliding (self))
+      if (self->is_borrower)
+        found = kvasir_kv_cache_find_mirrored (self, ubatch, &slice, relaxed, slots + slice.first);
+      else if (kvasir_kv_cache_is_sliding (self))
         found =
             kvasir_slots_find_sliding (cells, &self->window, relaxed, slice.n, slots + slice.first);
       else
@@ -46,8 +56,7 @@ find_slots (KvasirKvCache *self, const KvasirUbatch *ubatch, gboolean relaxed, g
   return TRUE;
 }
 
-/* Plain caches only mark the cells as taken; where cells are overwritten the search depends on
- * everything that changes. Returns: n_kv afterwards */
+/* Returns: n_kv afterwards */
 static guint
 play_ubatch (KvasirKvCache *self, const KvasirUbatch *ubatch, const guint32 *slots)
 {
@@ -58,11 +67,11 @@ play_ubatch (KvasirKvCache *self, const KvasirUbatch *ubatch, const guint32 *slo
       KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, ubatch, i);
       KvasirCells *cells = &self->cells[slice.stream];
 
-      if (kvasir_kv_cache_is_sliding (self))
+      if (is_played (self))
         kvasir_kv_cache_occupy (self, ubatch, &slice, slots + slice.first);
       else
         kvasir_cells_reserve (cells, slots + slice.first, slice.n);
-      cells->head = slots[slice.first + slice.n - 1] + 1;
+      cells->head = kvasir_kv_cache_get_next_head (self, &slice, slots + slice.first);
       end = MAX (end, kvasir_cells_get_end (cells));
     }
   end = (end + KVASIR_N_KV_STEP - 1) / KVASIR_N_KV_STEP * KVASIR_N_KV_STEP;
@@ -101,11 +110,12 @@ take_back (KvasirKvCache *self, const KvasirUbatch *ubatch, const KvasirKvPlanne
       KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, ubatch, i);
       KvasirCells *cells = &self->cells[slice.stream];
 
-      if (!kvasir_kv_cache_is_sliding (self))
+      if (!is_played (self))
         kvasir_cells_release (cells, slots + slice.first, slice.n);
       else
         for (guint t = slice.n; t-- > 0;)
-          kvasir_cells_empty (cells, slots[slice.first + t]);
+          if (!kvasir_kv_cache_is_mirrored (self, &slots[slice.first + t]))
+            kvasir_cells_empty (cells, slots[slice.first + t]);
     }
   kvasir_kv_cache_recall (self, planned->first_memo);
 }

@@ -188,6 +188,40 @@ find_room (KvasirKvCache *self, guint seq, Restore *restore, GError **error)
                                       restore->n_cells, n_usable);
 }
 
+/* A borrower's rows go where the lender, restored before it, holds their positions. */
+static gboolean
+find_lent (KvasirKvCache *self, Restore *restore, GError **error)
+{
+  guint from = 0;
+
+  for (guint i = 0; i < restore->n_cells; i++)
+    {
+      guint seq = (guint) kvasir_seq_set_next (&restore->seqs[i], 0);
+      gint held = kvasir_kv_cache_find_held (self, seq, restore->pos[i], from);
+
+      if (held < 0)
+        return kvasir_memory_fail (error, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
+                                   "Saved state: position %d of sequence %u is not held by the "
+                                   "memory whose cells are shared; restore that one first",
+                                   restore->pos[i], seq);
+      restore->slots[i] = (guint32) held;
+      from = (guint) held + 1;
+    }
+  return TRUE;
+}
+
+static void
+raise_reach (KvasirKvCache *self, gint seq, const Restore *restore)
+{
+  KvasirMemory *memory = self->parent.memory;
+  const KvasirUbatch ubatch = { .n_tokens = restore->n_cells,
+                                .pos = restore->pos,
+                                .seqs = restore->seqs };
+
+  kvasir_memory_lower_reach (memory, seq, 0);
+  kvasir_memory_raise_reach (memory, &ubatch);
+}
+
 gpointer
 kvasir_kv_cache_state_check (KvasirPart *part, gint seq, KvasirStateReader *reader, GError **error)
 {
@@ -207,7 +241,8 @@ kvasir_kv_cache_state_check (KvasirPart *part, gint seq, KvasirStateReader *read
   restore->seqs = g_new0 (KvasirSeqSet, restore->n_cells);
   restore->slots = g_new (guint32, restore->n_cells);
   if (!read_cells (self, seq, restore, reader, error) ||
-      (seq >= 0 && !find_room (self, (guint) seq, restore, error)))
+      (self->is_borrower ? !find_lent (self, restore, error)
+                         : seq >= 0 && !find_room (self, (guint) seq, restore, error)))
     return NULL;
   restore->rows = kvasir_state_take (reader, n_row_bytes);
   if (reader->n_cells == 0)
@@ -312,7 +347,9 @@ kvasir_kv_cache_state_apply (KvasirPart *part, gint seq, gpointer data, gboolean
   /* Traces were made with copies that wait for the next update and then cover what was restored. */
   if (!part->memory->is_lenient)
     kvasir_kv_cache_flush_copies (self);
-  if (seq < 0)
+  if (self->is_borrower)
+    raise_reach (self, seq, restore);
+  else if (seq < 0)
     replace_all (self, restore);
   else
     replace_seq (self, (guint) seq, restore);

@@ -1,6 +1,6 @@
-/* What a window would miss. A sliding cache forgets positions from below, so what a sequence has
- * lost there is what the full half beside it holds before the sliding half's first position. An
- * operation after which the next token would look for a lost position is refused. */
+/* What a window would miss. The cells of a sliding cache are some of those of the full half beside
+ * it, so that nothing is lost at a range of positions where both have as many. An operation after
+ * which the next token would look for a lost position is refused. */
 #include "engine/memory/kv-cache-private.h"
 
 /* Positions of @seq in [p0, p1) become (position + delta) / d; those below 0 go. */
@@ -22,15 +22,6 @@ is_free (const KvasirKvCache *self)
   return self->base == NULL || self->parent.memory->is_lenient;
 }
 
-/* Before which position @seq has lost all, if it holds any. */
-static gint32
-get_lost_end (const KvasirKvCache *self, guint seq)
-{
-  KvasirSeqSpan span = kvasir_cells_get_span (kvasir_kv_cache_peek_cells_of (self, seq), seq);
-
-  return span.n_cells > 0 ? span.min : KVASIR_POS_END;
-}
-
 static gint64
 get_moved (const Move *move, const KvasirCells *cells, guint cell)
 {
@@ -41,16 +32,33 @@ get_moved (const Move *move, const KvasirCells *cells, guint cell)
   return (pos + move->delta) / move->d;
 }
 
+/* How many cells @seq would hold at @first ... @last. */
+static guint
+count_moved (const KvasirCells *cells, guint seq, const Move *move, gint64 first, gint64 last)
+{
+  const guint64 *words = kvasir_cells_owned_by (cells, seq);
+  guint n = 0;
+
+  for (guint w = 0; w < cells->n_words; w++)
+    for (guint64 left = words[w]; left != 0; left &= left - 1)
+      {
+        gint64 pos = get_moved (move, cells, w * 64 + (guint) __builtin_ctzll (left));
+
+        n += pos >= first && pos <= last;
+      }
+  return n;
+}
+
 /* Whether the window of @seq's next token misses nothing after @move. It is not asked for where the
  * move only takes away what no later token depends on. */
 static gboolean
 is_complete_after (const KvasirKvCache *self, guint seq, const Move *move)
 {
   const KvasirCells *cells = kvasir_kv_cache_peek_cells_of (self->base, seq);
+  const KvasirCells *sliding = kvasir_kv_cache_peek_cells_of (self, seq);
   const guint64 *words = kvasir_cells_owned_by (cells, seq);
-  gint32 lost_end = get_lost_end (self, seq);
+  gint32 first;
   gint64 last = -1;
-  gint64 nearest_lost = -1;
   gboolean is_moved = FALSE;
 
   for (guint w = 0; w < cells->n_words; w++)
@@ -59,16 +67,14 @@ is_complete_after (const KvasirKvCache *self, guint seq, const Move *move)
         guint cell = w * 64 + (guint) __builtin_ctzll (left);
         gint64 pos = get_moved (move, cells, cell);
 
-        if (pos < 0)
-          continue;
         last = MAX (last, pos);
-        is_moved |= pos != cells->pos[cell];
-        if (cells->pos[cell] < lost_end)
-          nearest_lost = MAX (nearest_lost, pos);
+        is_moved |= pos >= 0 && pos != cells->pos[cell];
       }
-  if (nearest_lost < 0 || (!is_moved && last == kvasir_cells_get_span (cells, seq).max))
+  if (last < 0 || (!is_moved && last == kvasir_cells_get_span (cells, seq).max))
     return TRUE;
-  return nearest_lost < kvasir_window_get_first (&self->window, (gint32) last + 1);
+  first = kvasir_window_get_first (&self->window, (gint32) last + 1);
+  return count_moved (cells, seq, move, first, last) ==
+         count_moved (sliding, seq, move, first, last);
 }
 
 gboolean
@@ -117,24 +123,30 @@ kvasir_kv_cache_can_div (const KvasirPart *part, guint seq, gint32 p0, gint32 p1
                                  &(Move){ .seq = seq, .p0 = p0, .p1 = p1, .d = d });
 }
 
-/* The highest position in [p0, p1) of @seq in the full half that is lost, or -1. */
-static gint32
-find_lost (const KvasirKvCache *self, guint seq, gint32 p0, gint32 p1)
+static guint
+count_between (const KvasirCells *cells, guint seq, gint32 p0, gint32 p1)
 {
-  const KvasirCells *cells = kvasir_kv_cache_peek_cells_of (self->base, seq);
   const guint64 *words = kvasir_cells_owned_by (cells, seq);
-  gint32 end = MIN (p1, get_lost_end (self, seq));
-  gint32 found = -1;
+  guint n = 0;
 
   for (guint w = 0; w < cells->n_words; w++)
-    for (guint64 left = words[w]; left != 0; left &= left - 1)
-      {
-        gint32 pos = cells->pos[w * 64 + (guint) __builtin_ctzll (left)];
+    n += (guint) __builtin_popcountll (kvasir_cells_select (cells, w, words[w], p0, p1, FALSE));
+  return n;
+}
 
-        if (pos >= p0 && pos < end)
-          found = MAX (found, pos);
-      }
-  return found;
+/* Whether the sliding half holds all that @seq holds at positions @p0 ... @p1 - 1. */
+static gboolean
+holds_all (const KvasirKvCache *self, guint seq, gint32 p0, gint32 p1)
+{
+  const KvasirCells *cells = kvasir_kv_cache_peek_cells_of (self->base, seq);
+  const KvasirCells *sliding = kvasir_kv_cache_peek_cells_of (self, seq);
+  KvasirSeqSpan all = kvasir_cells_get_span (cells, seq);
+  KvasirSeqSpan held = kvasir_cells_get_span (sliding, seq);
+
+  /* Where a sequence is only gone on with this is known without looking at cells. */
+  if (all.is_dense && held.is_dense && held.n_cells > 0)
+    return p0 >= p1 || (held.min <= MAX (p0, all.min) && held.max >= MIN (p1 - 1, all.max));
+  return p0 >= p1 || count_between (cells, seq, p0, p1) == count_between (sliding, seq, p0, p1);
 }
 
 /* The highest position below @p1 that @seq holds in the full half, or -1. */
@@ -162,7 +174,6 @@ gboolean
 kvasir_kv_cache_can_join (const KvasirKvCache *self, guint src, guint dst, gint32 p0, gint32 p1)
 {
   gint32 last;
-  gint32 lost;
 
   if (is_free (self))
     return TRUE;
@@ -171,24 +182,25 @@ kvasir_kv_cache_can_join (const KvasirKvCache *self, guint src, guint dst, gint3
     return TRUE;
   last =
       MAX (last, kvasir_cells_get_span (kvasir_kv_cache_peek_cells_of (self->base, dst), dst).max);
-  lost = MAX (find_lost (self, src, p0, p1), find_lost (self, dst, 0, KVASIR_POS_END));
-  return lost < kvasir_window_get_first (&self->window, last + 1);
+  return holds_all (self, src, MAX (p0, kvasir_window_get_first (&self->window, last + 1)),
+                    MIN (p1, last + 1));
 }
 
 gint32
 kvasir_kv_cache_get_rewind (const KvasirPart *part, guint seq, gint32 p0)
 {
   const KvasirKvCache *self = (const KvasirKvCache *) part;
-  gint32 lost_end;
-  gint32 first;
 
-  if (self->base == NULL)
-    return p0;
-  lost_end = get_lost_end (self, seq);
-  first = kvasir_window_get_first (&self->window, p0);
-  /* Where a sequence is only gone on with this is known without looking at cells. */
-  if (lost_end <= first || find_lost (self, seq, 0, p0) < first)
-    return p0;
-  /* Where a chunk begins the window is empty, and nothing can be missed. */
-  return self->window.kind == KVASIR_WINDOW_CHUNKED ? first : 0;
+  while (self->base != NULL && p0 > 0)
+    {
+      /* Where positions are missing before the cut, going on begins earlier. */
+      gint32 query = MIN (p0, find_last (self, seq, p0) + 1);
+      gint32 first = kvasir_window_get_first (&self->window, query);
+
+      if (holds_all (self, seq, first, query))
+        break;
+      /* Where a chunk begins the window is empty, and nothing can be missed. */
+      p0 = self->window.kind == KVASIR_WINDOW_CHUNKED ? first : 0;
+    }
+  return p0;
 }

@@ -161,6 +161,7 @@ kvasir_memory_apply_next (KvasirMemory *self, const KvasirUbatch **ubatch)
     report_ubatch (self, self->ubatch, i);
   for (guint p = 0; p < self->n_parts; p++)
     self->parts[p]->vtable->apply (self->parts[p], self->ubatch, i);
+  kvasir_memory_raise_reach (self, self->ubatch);
   *ubatch = self->ubatch;
   return TRUE;
 }
@@ -176,6 +177,7 @@ kvasir_memory_rollback (KvasirMemory *self)
   kvasir_memory_emit (self, &event, NULL, 0);
   for (guint i = self->n_parts; i-- > 0;)
     self->parts[i]->vtable->rollback (self->parts[i]);
+  kvasir_memory_lower_reach_to (self, self->ubatch);
   self->is_in_flight = FALSE;
   self->ubatch = NULL;
   self->plan = NULL;

@@ -75,6 +75,8 @@ kvasir_memory_seq_pos_min (const KvasirMemory *self, gint seq)
 
   g_return_val_if_fail (self != NULL && seq >= 0 && (guint) seq < self->n_seq_max, -1);
 
+  if (self->reached != NULL && kvasir_memory_seq_pos_max (self, seq) < 0)
+    return -1;
   attention = peek_attention (self, (guint) seq);
   recurrent = peek_recurrent (self);
   min = attention->vtable->pos_min (attention, (guint) seq);
@@ -92,6 +94,8 @@ kvasir_memory_seq_pos_max (const KvasirMemory *self, gint seq)
   attention = peek_attention (self, (guint) seq);
   recurrent = peek_recurrent (self);
   max = attention->vtable->pos_max (attention, (guint) seq);
+  if (self->reached != NULL)
+    max = MIN (max, self->reached[seq]);
   return recurrent != NULL ? MIN (max, recurrent->vtable->pos_max (recurrent, (guint) seq)) : max;
 }
 
@@ -146,6 +150,11 @@ kvasir_memory_get_layer (
   *cache = 0;
   if (layer >= self->n_layers)
     return;
+  if (self->lent_layers != NULL && self->lent_layers[layer] >= 0)
+    {
+      kvasir_memory_get_layer (self->other, (guint) self->lent_layers[layer], k, v, cache);
+      return;
+    }
   *cache = get_cache_of (self, layer);
   part = *cache < self->n_parts ? self->parts[*cache] : NULL;
   share = self->layers[layer].share;

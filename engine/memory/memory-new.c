@@ -47,12 +47,16 @@ add_kv_cache (KvasirMemory *self,
   KvasirKvCacheParams kv = { .memory = params,
                              .is_swa = is_swa,
                              .size = is_swa ? get_sliding_size (params) : params->kv_size,
+                             .lender =
+                                 self->other != NULL ? self->other->parts[self->n_parts] : NULL,
                              .layers = layers };
 
   for (guint i = 0; i < params->n_layers; i++)
     {
       const KvasirMemoryLayer *layer = &params->layers[i];
 
+      if (self->lent_layers != NULL && self->lent_layers[i] >= 0)
+        continue;
       if (layer->has_attention && layer->share < 0 && (!of_pair || !layer->is_swa == !is_swa))
         layers[kv.n_layers++] = i;
     }
@@ -149,5 +153,7 @@ kvasir_memory_new (const KvasirMemoryParams *params, GError **error)
   self->n_ctx_seq = params->n_ctx_seq;
   self->n_pos_per_token = params->n_pos_per_token;
   self->numbers = g_new (gint32, (gsize) 3 * params->n_ubatch);
+  if (!kvasir_memory_borrow (self, params, error))
+    return NULL;
   return add_parts (self, params, error) ? g_steal_pointer (&self) : NULL;
 }

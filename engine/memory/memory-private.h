@@ -35,6 +35,12 @@ struct _KvasirMemory
   guint n_parts;
   KvasirPart *parts[KVASIR_MAX_PARTS]; /* (owned) attention first: full, sliding, recurrent */
 
+  /* Two memories over the same cells, see memory-borrow.c. */
+  KvasirMemory *other;    /* (unowned) (nullable) whose cells these are */
+  KvasirMemory *borrower; /* (unowned) (nullable) to whom they are lent */
+  gint *lent_layers; /* (owned) (nullable) [n_layers] the lender's layers, -1: rows of its own */
+  gint32 *reached;   /* (owned) (nullable) [n_seq_max] up to where own rows follow the cells */
+
   /* The batch in flight. */
   KvasirBatchPlan *plan;      /* (unowned) (nullable): no ubatch is left */
   guint n_applied;            /* of its ubatches */
@@ -55,6 +61,16 @@ kvasir_memory_is_watched (const KvasirMemory *self)
 /* The ubatch applied last stays, and no other one of its batch follows: comes before everything
  * that changes the memory but the next ubatch. */
 void kvasir_memory_finish_batch (KvasirMemory *self);
+
+/* memory-borrow.c. Takes the cells of params->other, if there is one. */
+gboolean
+kvasir_memory_borrow (KvasirMemory *self, const KvasirMemoryParams *params, GError **error);
+void kvasir_memory_give_back (KvasirMemory *self);
+/* @seq, -1 all, has changed at @pos and behind. */
+void kvasir_memory_lower_reach (KvasirMemory *self, gint seq, gint32 pos);
+void kvasir_memory_lower_reach_to (KvasirMemory *self, const KvasirUbatch *ubatch);
+/* The borrower's own rows of @ubatch are written. */
+void kvasir_memory_raise_reach (KvasirMemory *self, const KvasirUbatch *ubatch);
 
 /* Sets @error. Returns: FALSE, so that checks can end with it */
 gboolean kvasir_memory_fail (GError **error, KvasirEngineError code, const char *format, ...)

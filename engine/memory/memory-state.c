@@ -187,5 +187,7 @@ kvasir_memory_state_read (KvasirMemory *self,
                                 .b = ok ? 1 : 0 });
   for (guint i = 0; ok && i < expected.n_parts; i++)
     parts[i]->vtable->state_apply (parts[i], seq, restores[i], TRUE);
+  if (ok && self->other == NULL)
+    kvasir_memory_lower_reach (self, seq, 0);
   return ok;
 }

@@ -66,6 +66,7 @@ kvasir_memory_free (KvasirMemory *self)
   if (self == NULL)
     return;
   report_buffers (self, -1);
+  kvasir_memory_give_back (self);
   for (guint i = 0; i < self->n_parts; i++)
     self->parts[i]->vtable->free (self->parts[i]);
   g_free (self->layers);
@@ -151,6 +152,7 @@ kvasir_memory_seq_rm (KvasirMemory *self, gint seq, gint32 p0, gint32 p1)
   report (self, KVASIR_EVENT_SEQ_RM, seq, &range, 0);
   for (guint i = 0; i < self->n_parts; i++)
     self->parts[i]->vtable->rm (self->parts[i], seq, range.p0, range.p1);
+  kvasir_memory_lower_reach (self, seq, range.p0);
   return TRUE;
 }
 
@@ -172,6 +174,7 @@ kvasir_memory_seq_cp (KvasirMemory *self, gint src, gint dst, gint32 p0, gint32 
   report (self, KVASIR_EVENT_SEQ_CP, src, &range, dst);
   for (guint i = 0; i < self->n_parts; i++)
     self->parts[i]->vtable->cp (self->parts[i], from, to, range.p0, range.p1);
+  kvasir_memory_lower_reach (self, dst, 0);
   return TRUE;
 }
 
@@ -184,6 +187,9 @@ kvasir_memory_seq_keep (KvasirMemory *self, gint seq)
   report (self, KVASIR_EVENT_SEQ_KEEP, seq, NULL, 0);
   for (guint i = 0; i < self->n_parts; i++)
     self->parts[i]->vtable->keep (self->parts[i], (guint) seq);
+  for (gint other = 0; other < (gint) self->n_seq_max; other++)
+    if (other != seq)
+      kvasir_memory_lower_reach (self, other, 0);
 }
 
 gboolean
@@ -209,6 +215,7 @@ kvasir_memory_seq_add (KvasirMemory *self, gint seq, gint32 p0, gint32 p1, gint3
   report (self, KVASIR_EVENT_SEQ_ADD, seq, &range, delta);
   for (guint i = 0; i < self->n_parts; i++)
     self->parts[i]->vtable->add (self->parts[i], (guint) seq, range.p0, range.p1, delta);
+  kvasir_memory_lower_reach (self, -1, MAX (0, MIN (range.p0, range.p0 + delta)));
   return TRUE;
 }
 
@@ -235,6 +242,7 @@ kvasir_memory_seq_div (KvasirMemory *self, gint seq, gint32 p0, gint32 p1, gint 
   report (self, KVASIR_EVENT_SEQ_DIV, seq, &range, d);
   for (guint i = 0; i < self->n_parts; i++)
     self->parts[i]->vtable->div (self->parts[i], (guint) seq, range.p0, range.p1, d);
+  kvasir_memory_lower_reach (self, -1, range.p0 / d);
   return TRUE;
 }
 
@@ -249,6 +257,7 @@ kvasir_memory_clear (KvasirMemory *self, gboolean data)
   kvasir_memory_emit (self, &event, NULL, 0);
   for (guint i = 0; i < self->n_parts; i++)
     self->parts[i]->vtable->clear (self->parts[i], data);
+  kvasir_memory_lower_reach (self, -1, 0);
 }
 
 /* ---- pending updates */

@@ -123,7 +123,8 @@ KvasirPrepare kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *pla
  * UBATCH, SEARCH, CELLS, and HEAD and HORIZON where they move. The plan given to init_batch() must
  * still be as it was. */
 gboolean kvasir_memory_apply_next (KvasirMemory *self, const KvasirUbatch **ubatch);
-/* Takes the part applied last back, cells and heads as before it. */
+/* Takes the part applied last back, cells and heads as before it; only sliding cells that it had
+ * overwritten come back empty, since their rows may be gone. */
 void kvasir_memory_rollback (KvasirMemory *self);
 /* Where n more tokens of @seq would go: the real search, nothing changed. Of several caches the one
  * with the least room answers. */
