@@ -1,6 +1,7 @@
 /* What a window would miss. The cells of a sliding cache are some of those of the full half beside
- * it, so that nothing is lost at a range of positions where both have as many. An operation after
- * which the next token would look for a lost position is refused. */
+ * it; nothing is lost where both hold the same positions. An operation is refused after which the
+ * next token would look for a lost position, or find others than the full half has (cells that the
+ * halves share differently move in one of them only). */
 #include "engine/memory/kv-cache-private.h"
 
 /* Positions of @seq in [p0, p1) become (position + delta) / d; those below 0 go. */
@@ -32,21 +33,32 @@ get_moved (const Move *move, const KvasirCells *cells, guint cell)
   return (pos + move->delta) / move->d;
 }
 
-/* How many cells @seq would hold at @first ... @last. */
-static guint
-count_moved (const KvasirCells *cells, guint seq, const Move *move, gint64 first, gint64 last)
+/* A number that tells one set of positions, repeated ones included, from another: it is a sum, so
+ * that their order in the cells does not matter. */
+static guint64
+add_position (guint64 sum, gint64 pos)
+{
+  guint64 mixed = ((guint64) pos + 1) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+
+  return sum + (mixed ^ (mixed >> 29)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
+}
+
+/* The positions in @first ... @last that @seq would hold. */
+static guint64
+sum_moved (const KvasirCells *cells, guint seq, const Move *move, gint64 first, gint64 last)
 {
   const guint64 *words = kvasir_cells_owned_by (cells, seq);
-  guint n = 0;
+  guint64 sum = 0;
 
   for (guint w = 0; w < cells->n_words; w++)
     for (guint64 left = words[w]; left != 0; left &= left - 1)
       {
         gint64 pos = get_moved (move, cells, w * 64 + (guint) __builtin_ctzll (left));
 
-        n += pos >= first && pos <= last;
+        if (pos >= first && pos <= last)
+          sum = add_position (sum, pos);
       }
-  return n;
+  return sum;
 }
 
 /* Whether the window of @seq's next token misses nothing after @move. It is not asked for where the
@@ -73,8 +85,7 @@ is_complete_after (const KvasirKvCache *self, guint seq, const Move *move)
   if (last < 0 || (!is_moved && last == kvasir_cells_get_span (cells, seq).max))
     return TRUE;
   first = kvasir_window_get_first (&self->window, (gint32) last + 1);
-  return count_moved (cells, seq, move, first, last) ==
-         count_moved (sliding, seq, move, first, last);
+  return sum_moved (cells, seq, move, first, last) == sum_moved (sliding, seq, move, first, last);
 }
 
 gboolean
@@ -123,15 +134,17 @@ kvasir_kv_cache_can_div (const KvasirPart *part, guint seq, gint32 p0, gint32 p1
                                  &(Move){ .seq = seq, .p0 = p0, .p1 = p1, .d = d });
 }
 
-static guint
-count_between (const KvasirCells *cells, guint seq, gint32 p0, gint32 p1)
+static guint64
+sum_between (const KvasirCells *cells, guint seq, gint32 p0, gint32 p1)
 {
   const guint64 *words = kvasir_cells_owned_by (cells, seq);
-  guint n = 0;
+  guint64 sum = 0;
 
   for (guint w = 0; w < cells->n_words; w++)
-    n += (guint) __builtin_popcountll (kvasir_cells_select (cells, w, words[w], p0, p1, FALSE));
-  return n;
+    for (guint64 left = kvasir_cells_select (cells, w, words[w], p0, p1, FALSE); left != 0;
+         left &= left - 1)
+      sum = add_position (sum, cells->pos[w * 64 + (guint) __builtin_ctzll (left)]);
+  return sum;
 }
 
 /* Whether the sliding half holds all that @seq holds at positions @p0 ... @p1 - 1. */
@@ -146,7 +159,7 @@ holds_all (const KvasirKvCache *self, guint seq, gint32 p0, gint32 p1)
   /* Where a sequence is only gone on with this is known without looking at cells. */
   if (all.is_dense && held.is_dense && held.n_cells > 0)
     return p0 >= p1 || (held.min <= MAX (p0, all.min) && held.max >= MIN (p1 - 1, all.max));
-  return p0 >= p1 || count_between (cells, seq, p0, p1) == count_between (sliding, seq, p0, p1);
+  return p0 >= p1 || sum_between (cells, seq, p0, p1) == sum_between (sliding, seq, p0, p1);
 }
 
 /* The highest position below @p1 that @seq holds in the full half, or -1. */

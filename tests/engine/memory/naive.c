@@ -2,322 +2,227 @@
 
 #include <string.h>
 
-static const NaiveCell empty_cell = { .pos = -1, .token = -1 };
+static void
+add_cache (Naive *self, guint size, gboolean slides)
+{
+  NaiveCache *cache = &self->caches[self->n_caches++];
+
+  *cache = (NaiveCache){
+    .shape = &self->shape, .size = size, .slides = slides, .n_streams = self->shape.n_streams
+  };
+  cache->streams = g_new0 (NaiveStream, cache->n_streams);
+  for (guint s = 0; s < cache->n_streams; s++)
+    cache->streams[s].cells = g_new0 (NaiveCell, size);
+  naive_cache_clear (cache);
+}
 
 Naive *
-naive_new (guint size, guint n_seqs)
+naive_new (const NaiveShape *shape)
 {
   Naive *self = g_new0 (Naive, 1);
+  gboolean has_pair =
+      shape->klass == KVASIR_MEMORY_KV_ISWA || shape->klass == KVASIR_MEMORY_HYBRID_ISWA;
 
-  self->size = size;
-  self->n_seqs = n_seqs;
-  self->cells = g_new (NaiveCell, size);
-  naive_clear (self);
+  self->shape = *shape;
+  self->has_states = shape->klass == KVASIR_MEMORY_RECURRENT ||
+                     shape->klass == KVASIR_MEMORY_HYBRID ||
+                     shape->klass == KVASIR_MEMORY_HYBRID_ISWA;
+  if (shape->klass != KVASIR_MEMORY_RECURRENT)
+    add_cache (self, shape->size, FALSE);
+  if (has_pair)
+    add_cache (self, shape->swa_size, TRUE);
+  self->states = g_new0 (NaiveState, shape->n_seqs);
+  self->state_of = g_new (gint, shape->n_seqs);
+  for (guint seq = 0; seq < shape->n_seqs; seq++)
+    self->state_of[seq] = -1;
   return self;
+}
+
+void
+naive_cache_copy (NaiveCache *self, const NaiveCache *other)
+{
+  self->has_copies = other->has_copies;
+  for (guint s = 0; s < self->n_streams; s++)
+    {
+      self->streams[s].head = other->streams[s].head;
+      memcpy (self->streams[s].cells, other->streams[s].cells, self->size * sizeof (NaiveCell));
+    }
 }
 
 Naive *
 naive_copy (const Naive *self)
 {
-  Naive *copy = naive_new (self->size, self->n_seqs);
+  Naive *copy = naive_new (&self->shape);
 
-  copy->head = self->head;
-  memcpy (copy->cells, self->cells, self->size * sizeof *self->cells);
+  for (guint c = 0; c < self->n_caches; c++)
+    naive_cache_copy (&copy->caches[c], &self->caches[c]);
+  memcpy (copy->states, self->states, self->shape.n_seqs * sizeof *self->states);
+  memcpy (copy->state_of, self->state_of, self->shape.n_seqs * sizeof *self->state_of);
   return copy;
+}
+
+static void
+clear_all (Naive *self)
+{
+  for (guint c = 0; c < self->n_caches; c++)
+    {
+      for (guint s = 0; s < self->caches[c].n_streams; s++)
+        g_free (self->caches[c].streams[s].cells);
+      g_free (self->caches[c].streams);
+    }
+  g_free (self->states);
+  g_free (self->state_of);
+}
+
+void
+naive_take (Naive *self, Naive *other)
+{
+  clear_all (self);
+  *self = *other;
+  for (guint c = 0; c < self->n_caches; c++)
+    self->caches[c].shape = &self->shape;
+  g_free (other);
 }
 
 void
 naive_free (Naive *self)
 {
-  g_free (self->cells);
+  if (self == NULL)
+    return;
+  clear_all (self);
   g_free (self);
 }
 
-static gboolean
-holds (const Naive *self, guint cell, guint seq)
+/* ---- questions about a cache */
+
+guint
+naive_cache_get_stream (const NaiveCache *self, guint seq)
 {
-  return kvasir_seq_set_has (&self->cells[cell].seqs, seq);
+  return self->n_streams == 1 ? 0 : seq;
+}
+
+NaiveCell *
+naive_cache_peek (const NaiveCache *self, guint seq, guint cell)
+{
+  return &self->streams[naive_cache_get_stream (self, seq)].cells[cell];
+}
+
+gboolean
+naive_cache_meets (const NaiveCache *self, guint seq, guint cell, gint32 p0, gint32 p1)
+{
+  const NaiveCell *it = naive_cache_peek (self, seq, cell);
+
+  return it->pos >= 0 && kvasir_seq_set_has (&it->seqs, seq) && it->pos >= p0 && it->pos < p1;
 }
 
 gint32
-naive_first (const Naive *self, guint seq)
+naive_cache_first (const NaiveCache *self, guint seq)
 {
   gint32 first = -1;
 
   for (guint i = 0; i < self->size; i++)
-    if (holds (self, i, seq) && (first < 0 || self->cells[i].pos < first))
-      first = self->cells[i].pos;
+    if (naive_cache_meets (self, seq, i, 0, NAIVE_NO_END))
+      {
+        gint32 pos = naive_cache_peek (self, seq, i)->pos;
+
+        first = first < 0 ? pos : MIN (first, pos);
+      }
   return first;
 }
 
 gint32
-naive_last (const Naive *self, guint seq)
+naive_cache_last (const NaiveCache *self, guint seq)
 {
   gint32 last = -1;
 
   for (guint i = 0; i < self->size; i++)
-    if (holds (self, i, seq))
-      last = MAX (last, self->cells[i].pos);
+    if (naive_cache_meets (self, seq, i, 0, NAIVE_NO_END))
+      last = MAX (last, naive_cache_peek (self, seq, i)->pos);
   return last;
 }
 
 guint
-naive_used (const Naive *self)
+naive_cache_used (const NaiveCache *self, guint stream)
 {
   guint n = 0;
 
   for (guint i = 0; i < self->size; i++)
-    n += self->cells[i].pos >= 0;
+    n += self->streams[stream].cells[i].pos >= 0;
   return n;
 }
 
 guint
-naive_n_kv (const Naive *self)
-{
-  guint end = 0;
-
-  for (guint i = 0; i < self->size; i++)
-    if (self->cells[i].pos >= 0)
-      end = i + 1;
-  return MIN (self->size, MAX (256, (end + 255) / 256 * 256));
-}
-
-guint
-naive_largest_free_run (const Naive *self)
+naive_cache_largest_free_run (const NaiveCache *self, guint stream)
 {
   guint largest = 0;
   guint n = 0;
 
   for (guint i = 0; i < self->size; i++)
     {
-      n = self->cells[i].pos < 0 ? n + 1 : 0;
+      n = self->streams[stream].cells[i].pos < 0 ? n + 1 : 0;
       largest = MAX (largest, n);
     }
   return largest;
 }
 
 gboolean
-naive_has_shift (const Naive *self)
+naive_cache_masks (const NaiveCache *self, gint32 pos, gint32 query)
 {
-  for (guint i = 0; i < self->size; i++)
-    if (self->cells[i].shift != 0)
+  gint32 n_swa = (gint32) self->shape->n_swa;
+
+  if (!self->slides)
+    return FALSE;
+  if (self->shape->window == KVASIR_WINDOW_CHUNKED)
+    return pos < query / n_swa * n_swa;
+  return query - pos >= n_swa;
+}
+
+/* ---- questions about the whole */
+
+gint32
+naive_first (const Naive *self, guint seq)
+{
+  gint32 first = -1;
+
+  if (self->n_caches > 0)
+    first = naive_cache_first (&self->caches[self->n_caches - 1], seq);
+  if (self->n_caches == 2 && first < 0)
+    first = naive_cache_first (&self->caches[0], seq);
+  if (self->has_states && naive_find_state (self, seq) != NULL)
+    first = MAX (first, naive_find_state (self, seq)->pos[0]);
+  return first;
+}
+
+gint32
+naive_last (const Naive *self, guint seq)
+{
+  gint32 last = NAIVE_NO_END;
+
+  if (self->n_caches > 0)
+    last = naive_cache_last (&self->caches[self->n_caches - 1], seq);
+  if (self->n_caches == 2 && last < 0)
+    last = naive_cache_last (&self->caches[0], seq);
+  if (self->has_states)
+    last = MIN (last,
+                naive_find_state (self, seq) != NULL ? naive_find_state (self, seq)->pos[0] : -1);
+  return last;
+}
+
+static gboolean
+cache_has_update (const NaiveCache *self)
+{
+  for (guint s = 0; s < self->n_streams; s++)
+    for (guint i = 0; i < self->size; i++)
+      if (self->streams[s].cells[i].shift != 0)
+        return TRUE;
+  return self->has_copies;
+}
+
+gboolean
+naive_has_update (const Naive *self)
+{
+  for (guint c = 0; c < self->n_caches; c++)
+    if (cache_has_update (&self->caches[c]))
       return TRUE;
   return FALSE;
-}
-
-gboolean
-naive_accepts (const Naive *self, const NaiveToken *batch, guint n)
-{
-  for (guint seq = 0; seq < self->n_seqs; seq++)
-    {
-      gint32 before = naive_last (self, seq);
-      gboolean fresh = before < 0;
-
-      for (guint i = 0; i < n; i++)
-        {
-          gint32 pos = batch[i].pos;
-
-          if (!kvasir_seq_set_has (&batch[i].seqs, seq))
-            continue;
-          if (pos < 0)
-            return FALSE;
-          if (before >= 0 && pos != before + 1 && !(fresh && pos == before))
-            return FALSE;
-          fresh = TRUE;
-          before = pos;
-        }
-    }
-  for (guint i = 0; i < n; i++)
-    for (guint a = 0; a < self->n_seqs; a++)
-      for (guint b = 0; b < a; b++)
-        if (kvasir_seq_set_has (&batch[i].seqs, a) && kvasir_seq_set_has (&batch[i].seqs, b) &&
-            (naive_first (self, a) != naive_first (self, b) ||
-             naive_last (self, a) != naive_last (self, b)))
-          return FALSE;
-  return TRUE;
-}
-
-static gboolean
-search (const Naive *self, guint n, guint32 *slots)
-{
-  guint start = self->head > naive_used (self) + 2 * n ? 0 : self->head;
-  guint n_found = 0;
-
-  if (n > self->size)
-    return FALSE;
-  for (guint tested = 0; tested < self->size && n_found < n; tested++)
-    {
-      guint cell = (start + tested) % self->size;
-
-      if (self->cells[cell].pos < 0)
-        slots[n_found++] = cell;
-    }
-  return n_found == n;
-}
-
-gboolean
-naive_place (Naive *self, const NaiveToken *tokens, guint n, guint32 *slots)
-{
-  if (!search (self, n, slots))
-    return FALSE;
-  for (guint i = 0; i < n; i++)
-    self->cells[slots[i]] =
-        (NaiveCell){ .pos = tokens[i].pos, .token = tokens[i].token, .seqs = tokens[i].seqs };
-  self->head = slots[n - 1] + 1;
-  return TRUE;
-}
-
-gboolean
-naive_sees (const Naive *self, const NaiveToken *token, guint cell)
-{
-  gint seq = kvasir_seq_set_next (&token->seqs, 0);
-
-  return holds (self, cell, (guint) seq) && self->cells[cell].pos <= token->pos;
-}
-
-static gboolean
-is_in_range (const Naive *self, guint cell, gint32 p0, gint32 p1)
-{
-  gint32 pos = self->cells[cell].pos;
-
-  return pos >= 0 && pos >= p0 && (p1 < 0 || pos < p1);
-}
-
-void
-naive_rm (Naive *self, gint seq, gint32 p0, gint32 p1)
-{
-  gint first = -1;
-
-  for (guint i = 0; i < self->size; i++)
-    {
-      NaiveCell *cell = &self->cells[i];
-
-      if (!is_in_range (self, i, p0, p1) || (seq >= 0 && !holds (self, i, (guint) seq)))
-        continue;
-      if (seq < 0)
-        cell->seqs = (KvasirSeqSet){ 0 };
-      else
-        kvasir_seq_set_remove (&cell->seqs, (guint) seq);
-      if (!kvasir_seq_set_is_empty (&cell->seqs))
-        continue;
-      *cell = empty_cell;
-      if (first < 0)
-        first = (gint) i;
-    }
-  if (first >= 0)
-    self->head = MIN (self->head, (guint) first);
-}
-
-void
-naive_cp (Naive *self, guint src, guint dst, gint32 p0, gint32 p1)
-{
-  for (guint i = 0; i < self->size; i++)
-    if (is_in_range (self, i, p0, p1) && holds (self, i, src))
-      kvasir_seq_set_add (&self->cells[i].seqs, dst);
-}
-
-void
-naive_keep (Naive *self, guint seq)
-{
-  for (guint other = 0; other < self->n_seqs; other++)
-    if (other != seq)
-      naive_rm (self, (gint) other, -1, -1);
-}
-
-void
-naive_add (Naive *self, guint seq, gint32 p0, gint32 p1, gint32 delta)
-{
-  gint first = -1;
-
-  if (delta == 0 || (p1 >= 0 && MAX (p0, 0) >= p1))
-    return;
-  for (guint i = 0; i < self->size; i++)
-    {
-      if (!is_in_range (self, i, p0, p1) || !holds (self, i, seq))
-        continue;
-      self->cells[i].pos += delta;
-      self->cells[i].shift += delta;
-      if (self->cells[i].pos >= 0)
-        continue;
-      self->cells[i] = empty_cell;
-      if (first < 0)
-        first = (gint) i;
-    }
-  self->head = first >= 0 ? (guint) first : 0;
-}
-
-void
-naive_div (Naive *self, guint seq, gint32 p0, gint32 p1, gint d)
-{
-  for (guint i = 0; i < self->size; i++)
-    if (is_in_range (self, i, p0, p1) && holds (self, i, seq))
-      {
-        gint32 before = self->cells[i].pos;
-
-        self->cells[i].pos = before / d;
-        self->cells[i].shift += before / d - before;
-      }
-}
-
-void
-naive_update (Naive *self)
-{
-  for (guint i = 0; i < self->size; i++)
-    self->cells[i].shift = 0;
-}
-
-void
-naive_clear (Naive *self)
-{
-  for (guint i = 0; i < self->size; i++)
-    self->cells[i] = empty_cell;
-  self->head = 0;
-}
-
-GArray *
-naive_save (const Naive *self, gint seq)
-{
-  GArray *saved = g_array_new (FALSE, FALSE, sizeof (NaiveCell));
-
-  for (guint i = 0; i < self->size; i++)
-    if (self->cells[i].pos >= 0 && (seq < 0 || holds (self, i, (guint) seq)))
-      g_array_append_val (saved, self->cells[i]);
-  return saved;
-}
-
-gboolean
-naive_load (Naive *self, gint seq, GArray *saved)
-{
-  g_autoptr (GArray) tokens = g_array_new (FALSE, TRUE, sizeof (NaiveToken));
-  g_autofree guint32 *slots = g_new (guint32, self->size);
-  Naive *before = naive_copy (self);
-  gboolean ok = TRUE;
-
-  for (guint i = 0; i < saved->len; i++)
-    {
-      const NaiveCell *cell = &g_array_index (saved, NaiveCell, i);
-      NaiveToken token = { .token = cell->token, .pos = cell->pos, .seqs = cell->seqs };
-
-      if (seq >= 0)
-        {
-          token.seqs = (KvasirSeqSet){ 0 };
-          kvasir_seq_set_add (&token.seqs, (guint) seq);
-        }
-      g_array_append_val (tokens, token);
-    }
-  if (seq < 0)
-    naive_clear (self);
-  else
-    naive_rm (self, seq, -1, -1);
-  if (tokens->len > 0)
-    ok = naive_place (self, (const NaiveToken *) (gpointer) tokens->data, tokens->len, slots);
-  if (seq < 0)
-    self->head = 0;
-  if (!ok)
-    {
-      memcpy (self->cells, before->cells, self->size * sizeof *self->cells);
-      self->head = before->head;
-    }
-  naive_free (before);
-  return ok;
 }

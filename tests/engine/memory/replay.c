@@ -18,15 +18,27 @@ entry_free (gpointer data)
   g_free (entry);
 }
 
+static void
+add_cache (Replay *self, const KvasirMemory *memory)
+{
+  KvasirCacheInfo info;
+  ReplayCache *cache = &self->caches[self->n_caches];
+
+  kvasir_memory_get_cache_info (memory, self->n_caches++, &info);
+  *cache = (ReplayCache){ .size = info.size, .n_streams = info.n_streams };
+  cache->cells = g_new0 (KvasirCell, info.size * info.n_streams);
+  cache->heads = g_new0 (guint, info.n_streams);
+  for (guint i = 0; i < info.size * info.n_streams; i++)
+    cache->cells[i].pos = cache->cells[i].token = -1;
+}
+
 Replay *
-replay_new (guint size)
+replay_new (const KvasirMemory *memory)
 {
   Replay *self = g_new0 (Replay, 1);
 
-  self->size = size;
-  self->cells = g_new0 (KvasirCell, size);
-  for (guint i = 0; i < size; i++)
-    self->cells[i].pos = self->cells[i].token = -1;
+  while (memory != NULL && self->n_caches < kvasir_memory_get_n_caches (memory))
+    add_cache (self, memory);
   self->log = g_ptr_array_new_with_free_func (entry_free);
   return self;
 }
@@ -34,8 +46,12 @@ replay_new (guint size)
 void
 replay_free (Replay *self)
 {
+  for (guint c = 0; c < self->n_caches; c++)
+    {
+      g_free (self->caches[c].cells);
+      g_free (self->caches[c].heads);
+    }
   g_ptr_array_unref (self->log);
-  g_free (self->cells);
   g_free (self);
 }
 
@@ -92,7 +108,7 @@ set_cell (KvasirCell *cell, const KvasirRunState *state, gint32 i, const gint32 
 }
 
 static void
-play_cells (Replay *self, const Entry *entry, gboolean forward)
+play_cells (ReplayCache *cache, const Entry *entry, gboolean forward)
 {
   const KvasirEvent *event = &entry->event;
   guint n = (guint) event->n;
@@ -100,18 +116,17 @@ play_cells (Replay *self, const Entry *entry, gboolean forward)
   guint n_after = event->after.pos >= 0 ? n : 0;
   const gint32 *tokens_before = entry->data;
   const gint32 *tokens_after = entry->data + n_before;
+  KvasirCell *cells = cache->cells + event->stream * cache->size + event->cell;
 
   g_assert_cmpint (event->n, >, 0);
   g_assert_cmpint (event->cell, >=, 0);
-  g_assert_cmpuint ((guint) event->cell + n, <=, self->size);
+  g_assert_cmpuint ((guint) event->cell + n, <=, cache->size);
   g_assert_cmpuint (entry->n_data, ==, n_before + n_after);
   for (gint32 i = 0; i < event->n; i++)
     {
-      KvasirCell *cell = &self->cells[event->cell + i];
-
-      assert_cell (cell, forward ? &event->before : &event->after, i,
+      assert_cell (&cells[i], forward ? &event->before : &event->after, i,
                    forward ? tokens_before : tokens_after);
-      set_cell (cell, forward ? &event->after : &event->before, i,
+      set_cell (&cells[i], forward ? &event->after : &event->before, i,
                 forward ? tokens_after : tokens_before);
     }
 }
@@ -128,13 +143,17 @@ static void
 play (Replay *self, const Entry *entry, gboolean forward)
 {
   const KvasirEvent *event = &entry->event;
+  ReplayCache *cache = &self->caches[event->cache];
 
+  g_assert_cmpuint (event->cache, <, self->n_caches);
+  g_assert_cmpuint (event->stream, <, cache->n_streams);
   if (event->type == KVASIR_EVENT_CELLS)
-    play_cells (self, entry, forward);
+    play_cells (cache, entry, forward);
   else if (event->type == KVASIR_EVENT_HEAD)
-    play_number (&self->head, forward ? event->a : event->cell, forward ? event->cell : event->a);
+    play_number (&cache->heads[event->stream], forward ? event->a : event->cell,
+                 forward ? event->cell : event->a);
   else if (event->type == KVASIR_EVENT_HORIZON)
-    play_number (&self->n_kv, forward ? event->b : event->a, forward ? event->a : event->b);
+    play_number (&cache->n_kv, forward ? event->b : event->a, forward ? event->a : event->b);
 }
 
 void
@@ -146,17 +165,15 @@ replay_seek (Replay *self, guint n)
     play (self, g_ptr_array_index (self->log, --self->n_played), FALSE);
 }
 
-void
-replay_assert_same (const Replay *self, const KvasirMemory *memory)
+static void
+assert_same_cells (const ReplayCache *cache, const KvasirMemory *memory, guint c, guint stream)
 {
-  g_assert_cmpuint (self->head, ==, kvasir_memory_get_head (memory, 0, 0));
-  g_assert_cmpuint (self->n_kv, ==, kvasir_memory_get_n_kv (memory, 0));
-  for (guint i = 0; i < self->size; i++)
+  for (guint i = 0; i < cache->size; i++)
     {
       KvasirCell cell;
-      const KvasirCell *played = &self->cells[i];
+      const KvasirCell *played = &cache->cells[stream * cache->size + i];
 
-      kvasir_memory_get_cell (memory, 0, 0, i, &cell);
+      kvasir_memory_get_cell (memory, c, stream, i, &cell);
       g_assert_cmpint (played->pos, ==, cell.pos);
       g_assert_cmpint (played->shift, ==, cell.shift);
       g_assert_cmpint (played->token, ==, cell.token);
@@ -164,20 +181,59 @@ replay_assert_same (const Replay *self, const KvasirMemory *memory)
     }
 }
 
+void
+replay_assert_same (const Replay *self, const KvasirMemory *memory)
+{
+  for (guint c = 0; c < self->n_caches; c++)
+    {
+      const ReplayCache *cache = &self->caches[c];
+
+      g_assert_cmpuint (cache->n_kv, ==, kvasir_memory_get_n_kv (memory, c));
+      for (guint s = 0; s < cache->n_streams; s++)
+        {
+          g_assert_cmpuint (cache->heads[s], ==, kvasir_memory_get_head (memory, c, s));
+          assert_same_cells (cache, memory, c, s);
+        }
+    }
+}
+
+void
+replay_assert_empty (const Replay *self)
+{
+  for (guint c = 0; c < self->n_caches; c++)
+    for (guint i = 0; i < self->caches[c].size * self->caches[c].n_streams; i++)
+      g_assert_cmpint (self->caches[c].cells[i].pos, ==, -1);
+}
+
+static guint64
+mix (guint64 hash, guint64 number)
+{
+  return (hash ^ number) * 1099511628211u;
+}
+
+static guint64
+hash_cell (guint64 hash, const KvasirCell *cell)
+{
+  hash = mix (mix (mix (hash, (guint32) cell->pos), (guint32) cell->shift), (guint32) cell->token);
+  for (guint w = 0; w < G_N_ELEMENTS (cell->seqs.w); w++)
+    hash = mix (hash, cell->seqs.w[w]);
+  return hash;
+}
+
 guint64
 replay_hash (const Replay *self)
 {
-  guint64 hash = self->head * 31u + self->n_kv;
+  guint64 hash = 14695981039346656037u;
 
-  for (guint i = 0; i < self->size; i++)
+  for (guint c = 0; c < self->n_caches; c++)
     {
-      const KvasirCell *cell = &self->cells[i];
+      const ReplayCache *cache = &self->caches[c];
 
-      hash = hash * 1099511628211u + (guint32) cell->pos;
-      hash = hash * 1099511628211u + (guint32) cell->shift;
-      hash = hash * 1099511628211u + (guint32) cell->token;
-      for (guint w = 0; w < G_N_ELEMENTS (cell->seqs.w); w++)
-        hash = hash * 1099511628211u + cell->seqs.w[w];
+      hash = mix (hash, cache->n_kv);
+      for (guint s = 0; s < cache->n_streams; s++)
+        hash = mix (hash, cache->heads[s]);
+      for (guint i = 0; i < cache->size * cache->n_streams; i++)
+        hash = hash_cell (hash, &cache->cells[i]);
     }
   return hash;
 }

@@ -1,22 +1,33 @@
 /* tests/engine/memory/replay.h - plays the event log in both directions
  *
- * Knows nothing of the memory but its size and its events, as the timeline of a view does.
+ * Knows nothing of the memory but the sizes of its caches and its events, as the timeline of a view
+ * does.
  */
 #pragma once
 
 #include "engine/memory/memory.h"
 
+#define REPLAY_MAX_CACHES 3
+
 typedef struct
 {
   guint size;
-  KvasirCell *cells; /* (owned) [size]; step is not played */
-  guint head;
+  guint n_streams;
+  KvasirCell *cells; /* (owned) [n_streams * size]; step is not played */
+  guint *heads;      /* (owned) [n_streams] */
   guint n_kv;
+} ReplayCache;
+
+typedef struct
+{
+  guint n_caches;
+  ReplayCache caches[REPLAY_MAX_CACHES];
   GPtrArray *log; /* (owned) of entries */
   guint n_played; /* how much of the log the cells reflect */
 } Replay;
 
-Replay *replay_new (guint size);
+/* @memory: (nullable): events are only recorded */
+Replay *replay_new (const KvasirMemory *memory);
 void replay_free (Replay *self);
 
 /* Appends events to the log of @user_data, a Replay. */
@@ -26,7 +37,8 @@ guint replay_get_n_events (const Replay *self);
 
 /* Play to just before event @n of the log; every event must fit what it finds. */
 void replay_seek (Replay *self, guint n);
-/* Whether the cells played are those of @memory. */
+/* Whether what was played is what @memory holds. */
 void replay_assert_same (const Replay *self, const KvasirMemory *memory);
+void replay_assert_empty (const Replay *self);
 /* A hash of what is played. */
 guint64 replay_hash (const Replay *self);

@@ -26,7 +26,7 @@ fixture_init (Fixture *self, gconstpointer data)
   test_heap_init (&self->heap);
   self->memory = test_memory_new (&self->heap, &shape);
   self->plan = test_plan_new (&shape);
-  self->replay = replay_new (256);
+  self->replay = replay_new (self->memory);
   sink = replay_get_sink (self->replay);
   kvasir_memory_set_sink (self->memory, &sink);
   self->n_seen = replay_get_n_events (self->replay);
@@ -309,7 +309,7 @@ test_buffer_events (void)
 {
   TestHeap heap;
   KvasirMemory *memory;
-  Replay *replay = replay_new (256);
+  Replay *replay = replay_new (NULL);
   KvasirEventSink sink = replay_get_sink (replay);
   gint64 n_bytes = 0;
 
@@ -349,7 +349,7 @@ test_horizon (void)
   TestHeap heap;
   KvasirMemory *memory;
   KvasirBatchPlan *plan;
-  Replay *replay = replay_new (512);
+  Replay *replay = replay_new (NULL);
   KvasirEventSink sink = replay_get_sink (replay);
   const KvasirEvent *event;
 
