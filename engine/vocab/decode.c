@@ -42,44 +42,13 @@ append_mapped_bytes (const char *text, gsize len, GString *out)
     }
 }
 
-/* The character that a backslash and @c stand for in an RWKV vocabulary. */
-static char
-unescape (char c)
-{
-  switch (c)
-    {
-    case 't':
-      return '\t';
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    default:
-      return c;
-    }
-}
-
 static void
 append_unescaped (const char *text, gsize len, GString *out)
 {
-  for (gsize i = 0; i < len; i++)
-    {
-      if (text[i] != '\\' || i + 1 == len)
-        {
-          g_string_append_c (out, text[i]);
-          continue;
-        }
-      i++;
-      if (text[i] == 'x' && i + 2 < len && g_ascii_isxdigit (text[i + 1]) &&
-          g_ascii_isxdigit (text[i + 2]))
-        {
-          g_string_append_c (out, (char) (g_ascii_xdigit_value (text[i + 1]) * 16 +
-                                          g_ascii_xdigit_value (text[i + 2])));
-          i += 2;
-        }
-      else
-        g_string_append_c (out, unescape (text[i]));
-    }
+  gsize n_before = out->len;
+
+  g_string_set_size (out, n_before + len);
+  g_string_truncate (out, n_before + kvasir_rwkv_unescape (text, len, out->str + n_before));
 }
 
 static void

@@ -8,6 +8,7 @@ encoder_clear (KvasirEncoder *encoder)
 {
   kvasir_merger_clear (&encoder->merger);
   g_free (encoder->chars);
+  g_free (encoder->steps);
   if (encoder->scratch)
     g_string_free (encoder->scratch, TRUE);
 }
@@ -19,8 +20,19 @@ encode_raw (KvasirEncoder *encoder, const char *text, gsize len)
 {
   if (len == 0)
     return TRUE;
-  return encoder->vocab->kind == KVASIR_VOCAB_SPM ? kvasir_spm_encode (encoder, text, len)
-                                                  : kvasir_bpe_encode (encoder, text, len);
+  switch (encoder->vocab->kind)
+    {
+    case KVASIR_VOCAB_SPM:
+      return kvasir_spm_encode (encoder, text, len);
+    case KVASIR_VOCAB_WPM:
+      return kvasir_wpm_encode (encoder, text, len);
+    case KVASIR_VOCAB_UGM:
+      return kvasir_ugm_encode (encoder, text, len);
+    case KVASIR_VOCAB_RWKV:
+      return kvasir_rwkv_encode (encoder, text, len);
+    default:
+      return kvasir_bpe_encode (encoder, text, len);
+    }
 }
 
 /* The white space that a special token eats, of the text between two of them. */
@@ -72,8 +84,8 @@ check_text (const KvasirVocab *self, gsize len, GError **error)
     {
       g_set_error (
           error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-          "text cannot be split into tokens: expected a tokenizer of kind SPM, or BPE with "
-          "a known pre-tokenizer, found %s",
+          "text cannot be split into tokens: expected a tokenizer of kind SPM, WPM, UGM or "
+          "RWKV, or BPE with a known pre-tokenizer, found %s",
           self->description);
       return FALSE;
     }
@@ -150,8 +162,8 @@ kvasir_vocab_tokenize (const KvasirVocab *self,
       g_array_set_size (ids, n_before);
       return FALSE;
     }
-  if (add_special && self->add_eos && self->eos >= 0)
-    g_array_append_val (ids, self->eos);
+  if (add_special && self->last >= 0)
+    g_array_append_val (ids, self->last);
   return TRUE;
 }
 

@@ -3,14 +3,6 @@
 
 #include <string.h>
 
-enum
-{
-  /* This reader's own limits; the largest vocabularies have some 260 000 tokens of some hundred
-   * bytes at most. */
-  MAX_TOKENS = 1 << 24,
-  MAX_TOKEN_BYTES = 65535,
-};
-
 static const char tokens_key[] = "tokenizer.ggml.tokens";
 
 /* What a kind of tokenizer takes for granted where the file is silent. */
@@ -32,10 +24,10 @@ static const char bos_key[] = "tokenizer.ggml.bos_token_id";
 static const Kind kinds[] = {
   { "llama", KVASIR_VOCAB_SPM, "SPM", bos_key, 1, 2, 0, TRUE, FALSE, TRUE, FALSE, TRUE },
   { "gpt2", KVASIR_VOCAB_BPE, "BPE", bos_key, 11, 11, -1, FALSE, FALSE, FALSE, TRUE, FALSE },
-  { "gemma4", KVASIR_VOCAB_BPE, "BPE", bos_key, 11, 11, -1, TRUE, FALSE, FALSE, FALSE, TRUE },
+  { "gemma4", KVASIR_VOCAB_BPE, "BPE", bos_key, -1, -1, -1, TRUE, FALSE, FALSE, FALSE, TRUE },
   { "bert", KVASIR_VOCAB_WPM, "WPM", "tokenizer.ggml.cls_token_id", 101, -1, 100, TRUE, FALSE,
     FALSE, TRUE, TRUE },
-  { "t5", KVASIR_VOCAB_UGM, "UGM", bos_key, -1, 1, 2, FALSE, TRUE, TRUE, FALSE, TRUE },
+  { "t5", KVASIR_VOCAB_UGM, "UGM", bos_key, -1, 1, 2, FALSE, TRUE, FALSE, FALSE, TRUE },
   { "rwkv", KVASIR_VOCAB_RWKV, "RWKV", bos_key, -1, -1, -1, FALSE, FALSE, FALSE, FALSE, FALSE },
 };
 
@@ -61,135 +53,6 @@ kvasir_vocab_no_memory (GError **error)
   g_set_error_literal (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY,
                        "no memory for the vocabulary's tables");
   return FALSE;
-}
-
-static const char *
-get_name (gconstpointer owner, guint32 i, gsize *len)
-{
-  const KvasirVocab *self = owner;
-
-  *len = self->starts[i + 1] - self->starts[i] - 1;
-  return self->texts + self->starts[i];
-}
-
-gint64
-kvasir_vocab_find (const KvasirVocab *self, const char *text, gsize len)
-{
-  return kvasir_name_index_find (&self->index, text, len);
-}
-
-/* Makes room for @n_bytes more text and one more start. */
-static gboolean
-grow (KvasirVocab *self, gsize n_bytes)
-{
-  gsize needed = self->starts[self->n_texts] + n_bytes;
-  gpointer grown;
-
-  if (needed > self->texts_alloc)
-    {
-      gsize n_alloc = MAX (needed, self->texts_alloc * 2);
-
-      grown = g_try_realloc (self->texts, n_alloc);
-      if (!grown)
-        return FALSE;
-      self->texts = grown;
-      self->texts_alloc = n_alloc;
-    }
-  if (self->n_texts + 1 == self->n_texts_alloc)
-    {
-      gsize n_alloc = (gsize) self->n_texts_alloc * 2;
-
-      grown = g_try_realloc_n (self->starts, n_alloc, sizeof *self->starts);
-      if (!grown)
-        return FALSE;
-      self->starts = grown;
-      self->n_texts_alloc = n_alloc;
-    }
-  return TRUE;
-}
-
-/* Each text ends in NUL, so that it can serve as a string too. */
-static void
-append_text (KvasirVocab *self, const char *text, gsize len)
-{
-  gsize start = self->starts[self->n_texts];
-
-  memcpy (self->texts + start, text, len);
-  self->texts[start + len] = 0;
-  self->starts[++self->n_texts] = start + len + 1;
-}
-
-guint32
-kvasir_vocab_intern (KvasirVocab *self, const char *text, gsize len)
-{
-  gint64 found = kvasir_vocab_find (self, text, len);
-
-  if (found >= 0)
-    return (guint32) found;
-  if (!grow (self, len + 1))
-    return KVASIR_VOCAB_NO_ID;
-  append_text (self, text, len);
-  if (!kvasir_name_index_grow (&self->index, self->n_texts))
-    return KVASIR_VOCAB_NO_ID;
-  kvasir_name_index_insert (&self->index, self->n_texts - 1);
-  return self->n_texts - 1;
-}
-
-/* Where two tokens have the same text the later one is found by it. */
-static gboolean
-index_tokens (KvasirVocab *self, GError **error)
-{
-  if (!kvasir_name_index_init (&self->index, self->n_tokens, get_name, self))
-    return kvasir_vocab_no_memory (error);
-  for (guint32 i = self->n_tokens; i > 0; i--)
-    kvasir_name_index_insert (&self->index, i - 1);
-  return TRUE;
-}
-
-static gboolean
-measure_texts (const KvasirGguf *gguf, guint64 n, gsize *n_bytes, gsize *longest, GError **error)
-{
-  *n_bytes = 0;
-  *longest = 0;
-  for (guint64 i = 0; i < n; i++)
-    {
-      gsize len = 0;
-
-      kvasir_gguf_get_array_string (gguf, tokens_key, i, &len);
-      if (len > MAX_TOKEN_BYTES)
-        return kvasir_vocab_fail (gguf, error,
-                                  "token %" G_GUINT64_FORMAT
-                                  ": expected at most %d bytes of text, found %" G_GSIZE_FORMAT,
-                                  i, MAX_TOKEN_BYTES, len);
-      *n_bytes += len + 1;
-      *longest = MAX (*longest, len);
-    }
-  return TRUE;
-}
-
-static gboolean
-load_texts (KvasirVocab *self, const KvasirGguf *gguf, guint64 n, GError **error)
-{
-  if (n == 0 || n > MAX_TOKENS)
-    return kvasir_vocab_fail (gguf, error, "%s: expected 1 to %d, found %" G_GUINT64_FORMAT,
-                              tokens_key, MAX_TOKENS, n);
-  if (!measure_texts (gguf, n, &self->texts_alloc, &self->longest_bytes, error))
-    return FALSE;
-  self->n_tokens = (guint) n;
-  self->n_texts_alloc = n + 1;
-  self->texts = g_try_malloc (self->texts_alloc);
-  self->starts = g_try_new0 (gsize, self->n_texts_alloc);
-  self->flags = g_try_new0 (guint16, n);
-  if (!self->texts || !self->starts || !self->flags)
-    return kvasir_vocab_no_memory (error);
-  for (guint64 i = 0; i < n; i++)
-    {
-      gsize len = 0;
-      const char *text = kvasir_gguf_get_array_string (gguf, tokens_key, i, &len);
-
-      append_text (self, text, len);
-    }
-  return index_tokens (self, error);
 }
 
 /* An array that goes with the tokens. FALSE where it does not fit them; @data is NULL where the
@@ -280,11 +143,12 @@ get_id (const KvasirVocab *self, const KvasirGguf *gguf, const char *key, gint32
 static void
 load_rules (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind)
 {
+  gboolean add_eos = kind->add_eos;
+
   self->bos = get_id (self, gguf, kind->bos_key, kind->bos);
   self->eos = get_id (self, gguf, "tokenizer.ggml.eos_token_id", kind->eos);
   self->unk = get_id (self, gguf, "tokenizer.ggml.unknown_token_id", kind->unk);
   self->add_bos = kind->add_bos;
-  self->add_eos = kind->add_eos;
   self->add_space_prefix = kind->add_space_prefix;
   self->cleans_spaces = kind->cleans_spaces;
   self->escapes_spaces = kind->escapes_spaces;
@@ -293,9 +157,16 @@ load_rules (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind)
       self->add_bos = kvasir_pre_tokenizer_adds_bos (self->pre_tokenizer);
       self->cleans_spaces = kvasir_pre_tokenizer_cleans_spaces (self->pre_tokenizer);
     }
-  kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_bos_token", &self->add_bos);
-  kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_eos_token", &self->add_eos);
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_space_prefix", &self->add_space_prefix);
+  if (self->kind == KVASIR_VOCAB_WPM)
+    {
+      /* A text for BERT always lies between its two marks, whatever the keys say. */
+      self->last = get_id (self, gguf, "tokenizer.ggml.seperator_token_id", 102);
+      return;
+    }
+  kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_bos_token", &self->add_bos);
+  kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_eos_token", &add_eos);
+  self->last = add_eos ? self->eos : -1;
 }
 
 static void
@@ -320,6 +191,25 @@ get_pre (const KvasirGguf *gguf)
   return pre ? pre : "default";
 }
 
+/* What the kind of tokenizer needs besides. */
+static gboolean
+load_kind (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
+{
+  switch (self->kind)
+    {
+    case KVASIR_VOCAB_BPE:
+      return !self->pre_tokenizer || kvasir_vocab_load_bpe (self, gguf, error);
+    case KVASIR_VOCAB_WPM:
+      return kvasir_wpm_load (self, gguf, error);
+    case KVASIR_VOCAB_UGM:
+      return kvasir_ugm_load (self, gguf, error);
+    case KVASIR_VOCAB_RWKV:
+      return kvasir_rwkv_load (self, error);
+    default:
+      return TRUE;
+    }
+}
+
 static gboolean
 load_tokens (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind, GError **error)
 {
@@ -333,17 +223,15 @@ load_tokens (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind, GError
       return kvasir_vocab_fail (gguf, error, "%s: expected an array of strings, found none",
                                 tokens_key);
     }
-  if (!load_texts (self, gguf, n, error) || !load_flags (self, gguf, error) ||
+  if (!kvasir_vocab_load_texts (self, gguf, n, error) || !load_flags (self, gguf, error) ||
       !load_scores (self, gguf, error))
     return FALSE;
   load_rules (self, gguf, kind);
   kvasir_vocab_mark_special (self, gguf);
   if (!kvasir_vocab_index_special (self, error))
     return FALSE;
-  if (self->pre_tokenizer)
-    return kvasir_vocab_load_bpe (self, gguf, error);
   load_byte_tokens (self);
-  return TRUE;
+  return load_kind (self, gguf, error);
 }
 
 static const Kind *
@@ -387,7 +275,7 @@ kvasir_vocab_new (const KvasirGguf *gguf, GError **error)
   self = g_new0 (KvasirVocab, 1);
   g_atomic_ref_count_init (&self->ref_count);
   self->kind = kind->kind;
-  self->bos = self->eos = self->unk = -1;
+  self->bos = self->eos = self->unk = self->last = -1;
   self->description = describe (kind, model, gguf);
   self->chat_template = g_strdup (kvasir_gguf_get_string (gguf, "tokenizer.chat_template", NULL));
   if (strcmp (model, "gpt2") == 0)

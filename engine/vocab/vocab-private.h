@@ -1,13 +1,16 @@
 /* engine/vocab/vocab-private.h - what the files of the vocabulary share
  *
- * load.c builds it, vocab.c gives it out, special.c knows marks and cuts text at them, bpe.c and
- * spm.c encode what lies between, encode.c leads them, decode.c turns ids into text.
+ * load.c builds it out of texts.c, vocab.c gives it out, special.c knows marks and cuts text at
+ * them, bpe.c, spm.c, wpm.c, ugm.c and rwkv.c encode what lies between, encode.c leads them,
+ * decode.c turns ids into text.
  */
 #pragma once
 
 #include "engine/gguf/name-index.h"
+#include "engine/vocab/charsmap.h"
 #include "engine/vocab/merge.h"
 #include "engine/vocab/pretokenizer.h"
+#include "engine/vocab/trie.h"
 #include "engine/vocab/vocab.h"
 
 G_BEGIN_DECLS
@@ -77,7 +80,8 @@ struct _KvasirVocab
   guint8 special_starts[256];
 
   gint32 bos, eos, unk; /* -1 where there is none */
-  gboolean add_bos, add_eos;
+  gint32 last;          /* what ends a text where specials are added, or -1 */
+  gboolean add_bos;
   gboolean add_space_prefix;
   gboolean cleans_spaces;
   gboolean escapes_spaces; /* token texts write a space as U+2581 */
@@ -86,13 +90,26 @@ struct _KvasirVocab
   const KvasirPreTokenizer *pre_tokenizer; /* (nullable) BPE only */
   KvasirPair *pairs;                       /* (owned) (nullable) [pair_mask + 1] */
   guint32 pair_mask;
+
+  KvasirTrie trie;         /* WPM, UGM and RWKV: the tokens that a text can have */
+  gboolean lowers_case;    /* WPM */
+  gboolean strips_accents; /* WPM */
+  gboolean joins_spaces;   /* UGM: several in a row are one */
+  KvasirCharsMap chars_map;
+  double unknown_score; /* UGM: of a character that has no token */
 };
 
-/* load.c */
+/* texts.c */
 gint64 kvasir_vocab_find (const KvasirVocab *self, const char *text, gsize len);
 /* The id of the text, which becomes a symbol behind the tokens where it is none yet; or
  * KVASIR_VOCAB_NO_ID where there is no memory. Only while building. */
 guint32 kvasir_vocab_intern (KvasirVocab *self, const char *text, gsize len);
+gboolean
+kvasir_vocab_load_texts (KvasirVocab *self, const KvasirGguf *gguf, guint64 n, GError **error);
+/* Indexes all tokens but those with one of the flags @excluded by their bytes. */
+gboolean kvasir_vocab_build_trie (KvasirVocab *self, guint16 excluded, GError **error);
+
+/* load.c */
 gboolean kvasir_vocab_fail (const KvasirGguf *gguf, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
 gboolean kvasir_vocab_no_memory (GError **error);
@@ -117,6 +134,8 @@ GArray *kvasir_vocab_match_special (const KvasirVocab *self,
                                     KvasirSpecialFilter filter,
                                     gpointer data);
 
+typedef struct _KvasirUnigramStep KvasirUnigramStep;
+
 /* One call of the tokenizer. */
 typedef struct
 {
@@ -125,7 +144,9 @@ typedef struct
   KvasirMerger merger;
   KvasirChar *chars; /* (owned) [n_chars_alloc] */
   gsize n_chars_alloc;
-  GString *scratch; /* (owned) */
+  GString *scratch;         /* (owned) */
+  KvasirUnigramStep *steps; /* (owned) [n_steps_alloc] */
+  gsize n_steps_alloc;
 } KvasirEncoder;
 
 /* bpe.c */
@@ -141,5 +162,19 @@ gboolean kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len)
 gboolean kvasir_spm_encode (KvasirEncoder *encoder, const char *text, gsize len);
 /* The byte that a text like "<0x0A>" means, or -1. */
 int kvasir_spm_parse_byte (const char *text, gsize len);
+
+/* wpm.c */
+gboolean kvasir_wpm_load (KvasirVocab *self, const KvasirGguf *gguf, GError **error);
+gboolean kvasir_wpm_encode (KvasirEncoder *encoder, const char *text, gsize len);
+
+/* ugm.c */
+gboolean kvasir_ugm_load (KvasirVocab *self, const KvasirGguf *gguf, GError **error);
+gboolean kvasir_ugm_encode (KvasirEncoder *encoder, const char *text, gsize len);
+
+/* rwkv.c */
+gboolean kvasir_rwkv_load (KvasirVocab *self, GError **error);
+gboolean kvasir_rwkv_encode (KvasirEncoder *encoder, const char *text, gsize len);
+/* Turns the escapes of a token's text into @bytes, which has room for @len. Returns: how many */
+gsize kvasir_rwkv_unescape (const char *text, gsize len, char *bytes);
 
 G_END_DECLS

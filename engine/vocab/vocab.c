@@ -13,6 +13,8 @@ kvasir_vocab_unref (KvasirVocab *self)
   if (!g_atomic_ref_count_dec (&self->ref_count))
     return;
   kvasir_name_index_clear (&self->index);
+  kvasir_chars_map_clear (&self->chars_map);
+  kvasir_trie_clear (&self->trie);
   g_free (self->pairs);
   g_free (self->special_classes);
   g_free (self->special_ids);
@@ -40,7 +42,9 @@ kvasir_vocab_get_description (const KvasirVocab *self)
 gboolean
 kvasir_vocab_can_tokenize (const KvasirVocab *self)
 {
-  return self->pre_tokenizer != NULL || self->kind == KVASIR_VOCAB_SPM;
+  if (self->kind == KVASIR_VOCAB_BPE)
+    return self->pre_tokenizer != NULL;
+  return self->kind != KVASIR_VOCAB_NONE;
 }
 
 guint

@@ -2,8 +2,8 @@
  *
  * Owner:  KvasirModel. Immutable after creation: any thread may read, so the main thread can count
  * a draft's tokens while the engine works. Errors: KVASIR_ENGINE_ERROR_BAD_FILE for a broken
- * vocabulary, _UNSUPPORTED from tokenizing when the kind of tokenizer is not written yet. Such a
- * vocabulary still loads, and ids can be fed.
+ * vocabulary, _UNSUPPORTED from tokenizing where the kind of tokenizer or of pre-tokenizer is none
+ * that this program knows. Such a vocabulary still loads, and ids can be fed.
  */
 #pragma once
 
