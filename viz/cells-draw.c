@@ -13,16 +13,31 @@
 /* ---- around the cells */
 
 static void
+append_cache_words (const KvasirCacheShot *cache, GString *text)
+{
+  g_string_append_printf (text, _ ("%s cache · "), cache->name);
+  if (cache->n_layers == 0)
+    g_string_append (text, _ ("no layer reads it"));
+  else
+    g_string_append_printf (text, _ ("%u layers · %s per cell · %s"), cache->n_layers,
+                            kvasir_format_size (cache->bytes_per_cell).s, cache->type_k);
+  if (cache->n_layers > 0 && strcmp (cache->type_k, cache->type_v) != 0)
+    g_string_append_printf (text, "/%s", cache->type_v);
+  if (cache->n_swa > 0)
+    g_string_append_printf (text, _ (" · window %s"), kvasir_format_count (cache->n_swa).s);
+}
+
+static void
 draw_lane_head (KvasirCellsView *self, KvasirCanvas *canvas, const KvasirCellsLane *lane)
 {
   const KvasirCacheShot *cache = &self->base.data.cells->caches[lane->cache];
   g_autoptr (GString) text = g_string_new (NULL);
   guint first, end;
-  g_string_append_printf (text, _ ("%s cache · %u layers · %s per cell · %s"), cache->name,
-                          cache->n_layers, kvasir_format_size (cache->bytes_per_cell).s,
-                          cache->type_k);
-  if (strcmp (cache->type_k, cache->type_v) != 0)
-    g_string_append_printf (text, "/%s", cache->type_v);
+  if (cache->is_recurrent)
+    g_string_append_printf (text, _ ("%s states · %u layers · %s per sequence"), cache->name,
+                            cache->n_layers, kvasir_format_size (cache->bytes_per_cell).s);
+  else
+    append_cache_words (cache, text);
   if (cache->n_streams > 1)
     g_string_append_printf (text, _ (" · stream %u"), lane->stream);
   kvasir_grid_get_visible (&lane->grid, &first, &end);
@@ -76,10 +91,10 @@ draw_head (KvasirCanvas *canvas, const KvasirGrid *grid, guint head)
   cairo_fill (cr);
   double half = kvasir_canvas_measure (canvas, KVASIR_STYLE_STRONG, _ ("head")) / 2 + 6 * unit;
   gboolean right = cell.x + 10 + 2 * half < grid->rect.x + grid->rect.w;
-  /* Above the first row stands the line of text. */
+  /* Above the first rows stands the line of text. */
   kvasir_canvas_tag (canvas, right ? cell.x + 10 + half : cell.x - 10 - half,
-                     cell.y > grid->rect.y + 1 ? cell.y - 9 : cell.y + 10 * unit, KVASIR_RGB_WHITE,
-                     _ ("head"));
+                     cell.y > grid->rect.y + 18 * unit ? cell.y - 9 : cell.y + 10 * unit,
+                     KVASIR_RGB_WHITE, _ ("head"));
 }
 
 static void
@@ -116,6 +131,8 @@ draw_lane (KvasirCellsView *self, KvasirCanvas *canvas, const KvasirCellsLane *l
   draw_row_labels (canvas, &lane->grid, kvasir_canvas_get_unit (canvas));
   kvasir_cells_raster_draw (&picture, &lane->grid, kvasir_canvas_get_cairo (canvas));
   kvasir_cells_view_draw_labels (self, canvas, lane);
+  if (kvasir_cells_view_is_recurrent (self, lane))
+    return;
   draw_horizon (canvas, &lane->grid, stream->n_kv);
   draw_head (canvas, &lane->grid, stream->head);
 }
@@ -123,14 +140,19 @@ draw_lane (KvasirCellsView *self, KvasirCanvas *canvas, const KvasirCellsLane *l
 /* ---- the bars of positions */
 
 static void
-paint_bar_run (KvasirRaster *raster, const KvasirPosRun *run, const KvasirSeqSet *set, double scale)
+paint_bar_run (KvasirRaster *raster,
+               const KvasirPosRun *run,
+               const KvasirSeqSet *set,
+               gboolean is_state,
+               double scale)
 {
   KvasirRgb stripes[4];
   guint n = 0;
   for (gint seq = kvasir_palette_next_seq (set, -1); seq >= 0 && n < G_N_ELEMENTS (stripes);
        seq = kvasir_palette_next_seq (set, seq))
     stripes[n++] = kvasir_palette_get_sequence ((guint) seq);
-  gint from = (gint) floor (run->pos * scale);
+  /* A state is made of all positions up to its own. */
+  gint from = is_state ? 0 : (gint) floor (run->pos * scale);
   gint to = MAX ((gint) floor ((run->pos + (gint32) run->n) * scale), from + 1);
   for (gint x = from; x < to; x++)
     kvasir_raster_fill (raster, x, 0, 1, raster->height, stripes[(guint) (x / STRIPE_WIDTH) % n]);
@@ -147,7 +169,7 @@ draw_bar (KvasirCellsView *self, KvasirCanvas *canvas, const KvasirHolding *hold
   for (guint i = 0; i < holding->n_runs; i++)
     {
       const KvasirPosRun *run = &holdings->runs[holding->first_run + i];
-      paint_bar_run (&raster, run, &holdings->cache->sets[run->set],
+      paint_bar_run (&raster, run, &holdings->cache->sets[run->set], holdings->cache->is_recurrent,
                      (double) width / self->axis_end);
     }
   kvasir_raster_paint (&raster, kvasir_canvas_get_cairo (canvas),
@@ -159,9 +181,12 @@ static void
 draw_bar_words (KvasirCellsView *self, KvasirCanvas *canvas, const KvasirHolding *holding, double y)
 {
   g_autoptr (GString) text = g_string_new (NULL);
-  g_string_append_printf (text, "%s…%s  ", kvasir_format_count (holding->pos_min).s,
+  gboolean is_state = self->holdings[0]->cache->is_recurrent;
+  g_string_append_printf (text, "%s…%s  ", kvasir_format_count (is_state ? 0 : holding->pos_min).s,
                           kvasir_format_count (holding->pos_max).s);
-  if (holding->n_holes == 0)
+  if (is_state)
+    g_string_append (text, _ ("one state"));
+  else if (holding->n_holes == 0)
     g_string_append (text, _ ("complete"));
   else
     g_string_append_printf (text, ngettext ("%u hole", "%u holes", holding->n_holes),

@@ -96,7 +96,8 @@ add_counts (KvasirCellsView *self, const KvasirHoldings *holdings)
                        _ ("shared by 2+"), kvasir_format_count (holdings->n_shared).s);
   kvasir_legend_add (self->legend, KVASIR_SWATCH_PLAIN, KVASIR_RGB_SWATCH, &free, _ ("free"),
                      kvasir_format_count (holdings->n_cells - holdings->n_used).s);
-  kvasir_legend_add_total (self->legend, _ ("all cells"),
+  kvasir_legend_add_total (self->legend,
+                           holdings->cache->is_recurrent ? _ ("all states") : _ ("all cells"),
                            kvasir_format_count (holdings->n_cells).s);
 }
 
@@ -107,14 +108,32 @@ add_mark (KvasirCellsView *self, KvasirSwatch swatch, const char *name, guint n)
                      kvasir_format_count (n).s);
 }
 
-static void
-add_marks (KvasirCellsView *self, const KvasirHoldings *holdings)
+/* Of all caches together; a state is no run. */
+static Marks
+sum_marks (const KvasirCellsView *self)
 {
-  Marks marks = count_marks (holdings, self->base.data.step);
+  Marks sum = { 0 };
+  for (guint i = 0; i < self->n_holdings; i++)
+    {
+      Marks marks = count_marks (self->holdings[i], self->base.data.step);
+      sum.run_starts += self->holdings[i]->cache->is_recurrent ? 0 : marks.run_starts;
+      sum.outside += marks.outside;
+      sum.just_written += marks.just_written;
+      sum.shift_pending += marks.shift_pending;
+    }
+  return sum;
+}
+
+static void
+add_marks (KvasirCellsView *self)
+{
+  Marks marks = sum_marks (self);
   g_autofree char *written =
       g_strdup_printf (_ ("written, last %u steps"), KVASIR_JUST_WRITTEN_STEPS);
-  kvasir_legend_add_head (self->legend, _ ("marks"));
-  add_mark (self, KVASIR_SWATCH_NOTCH, _ ("start of a run"), marks.run_starts);
+  kvasir_legend_add_head (self->legend,
+                          self->n_holdings > 1 ? _ ("marks, all caches") : _ ("marks"));
+  if (!self->holdings[0]->cache->is_recurrent)
+    add_mark (self, KVASIR_SWATCH_NOTCH, _ ("start of a run"), marks.run_starts);
   add_mark (self, KVASIR_SWATCH_RING, written, marks.just_written);
   if (marks.outside > 0)
     add_mark (self, KVASIR_SWATCH_HATCH, _ ("outside the window"), marks.outside);
@@ -141,7 +160,7 @@ kvasir_cells_view_fill_legend (KvasirCellsView *self, KvasirRect column)
       self->memory_rect =
           kvasir_legend_add_space (self->legend, kvasir_cells_view_measure_memory (self));
     }
-  add_marks (self, self->holdings[0]);
+  add_marks (self);
 }
 
 /* ---- memory */

@@ -41,6 +41,8 @@ typedef struct
 /* The stream a lane shows. */
 const KvasirStreamShot *kvasir_cells_view_get_stream (const KvasirCellsView *self,
                                                       const KvasirCellsLane *lane);
+/* Whether its cells are the states of sequences. */
+gboolean kvasir_cells_view_is_recurrent (const KvasirCellsView *self, const KvasirCellsLane *lane);
 /* The lane that holds a cell thing, or NULL. */
 const KvasirCellsLane *kvasir_cells_view_find_lane (const KvasirCellsView *self,
                                                     const KvasirThing *thing);

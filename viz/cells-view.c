@@ -132,32 +132,19 @@ get_axis_end (const KvasirHoldings *holdings)
   return (end + 255) / 256 * 256;
 }
 
-/* Rows of four pixels are the least in which a cell still is a box. */
+gboolean
+kvasir_cells_view_is_recurrent (const KvasirCellsView *self, const KvasirCellsLane *lane)
+{
+  return self->base.data.cells->caches[lane->cache].is_recurrent;
+}
+
+/* Rows of four pixels are the least in which a cell still is a box. States are few. */
 static double
 get_min_grid_height (const KvasirCellsView *self, const KvasirCellsLane *lane)
 {
+  if (kvasir_cells_view_is_recurrent (self, lane))
+    return kvasir_view_units (&self->base, 30);
   return CLAMP (get_lane_size (self, lane) / 64 * 4.0, 48, 256);
-}
-
-static void
-place_lanes (KvasirCellsView *self, KvasirRect space)
-{
-  double head = kvasir_view_units (&self->base, HEAD_HEIGHT);
-  double y = space.y;
-  self->lane_width = space.w;
-  double height = (space.h - head * self->n_lanes) / self->n_lanes;
-  for (guint i = 0; i < self->n_lanes; i++)
-    {
-      KvasirCellsLane *lane = &self->lanes[i];
-      KvasirRect rest = { space.x, y + head, space.w, height };
-      guint size = get_lane_size (self, lane);
-      lane->head_y = y + head / 2;
-      kvasir_grid_fit (&lane->grid, size, rest, self->base.scale);
-      double zoomed = zoom_sizes[self->zoom];
-      if (zoomed > lane->grid.cell_w / self->base.scale)
-        kvasir_grid_zoom (&lane->grid, size, rest, self->base.scale, zoomed, self->first_row);
-      y += head + height;
-    }
 }
 
 static double
@@ -168,6 +155,39 @@ measure_lanes (const KvasirCellsView *self)
     height +=
         kvasir_view_units (&self->base, HEAD_HEIGHT) + get_min_grid_height (self, &self->lanes[i]);
   return height;
+}
+
+/* What is left above the least heights goes to the caches by their cells; states need no more. */
+static double
+get_share (const KvasirCellsView *self, const KvasirCellsLane *lane)
+{
+  double all = 0;
+  for (guint i = 0; i < self->n_lanes; i++)
+    if (!kvasir_cells_view_is_recurrent (self, &self->lanes[i]))
+      all += get_lane_size (self, &self->lanes[i]);
+  return kvasir_cells_view_is_recurrent (self, lane) ? 0 : get_lane_size (self, lane) / all;
+}
+
+static void
+place_lanes (KvasirCellsView *self, KvasirRect space)
+{
+  double head = kvasir_view_units (&self->base, HEAD_HEIGHT);
+  double extra = space.h - measure_lanes (self);
+  double y = space.y;
+  self->lane_width = space.w;
+  for (guint i = 0; i < self->n_lanes; i++)
+    {
+      KvasirCellsLane *lane = &self->lanes[i];
+      double height = get_min_grid_height (self, lane) + extra * get_share (self, lane);
+      KvasirRect rest = { space.x, y + head, space.w, height };
+      guint size = get_lane_size (self, lane);
+      lane->head_y = y + head / 2;
+      kvasir_grid_fit (&lane->grid, size, rest, self->base.scale);
+      double zoomed = zoom_sizes[self->zoom];
+      if (zoomed > lane->grid.cell_w / self->base.scale)
+        kvasir_grid_zoom (&lane->grid, size, rest, self->base.scale, zoomed, self->first_row);
+      y += head + height;
+    }
 }
 
 /* @text_x: where the figures stand; the tracks end before them. */
@@ -369,7 +389,8 @@ cells_view_translate (KvasirView *view, const KvasirThing *thing, KvasirThing *t
   *translated = *thing;
   if (thing->kind == KVASIR_THING_MASK || thing->kind == KVASIR_THING_DECODE)
     {
-      *translated = (KvasirThing){ KVASIR_THING_CELL, .cell = thing->cell };
+      *translated = (KvasirThing){ KVASIR_THING_CELL, .cache = thing->cache,
+                                   .stream = thing->stream, .cell = thing->cell };
       return TRUE;
     }
   if (thing->kind == KVASIR_THING_POSITION)

@@ -52,6 +52,22 @@ describe_held (KvasirCellsView *self,
 }
 
 static void
+describe_state (KvasirCellsView *self, const KvasirSpan *span, guint cell, GString *out)
+{
+  const KvasirCacheShot *cache = self->holdings[self->n_holdings - 1]->cache;
+  const KvasirSeqSet *set = &cache->sets[span->set];
+  gint32 pos = span->pos + (gint32) (cell - span->cell);
+  g_string_append_printf (out, _ ("state %s · of all positions up to %s · "),
+                          kvasir_format_count (cell).s, kvasir_format_count (pos).s);
+  g_string_append (out, kvasir_seq_set_count (set) > 1 ? _ ("sequences ") : _ ("sequence "));
+  kvasir_palette_append_letters (out, set, " ", 8);
+  g_string_append_printf (out, _ (" · written at step %s\n"),
+                          kvasir_format_count (cache->steps[cell]).s);
+  g_string_append_printf (out, _ ("%s over %u layers, whatever the length of the text\n"),
+                          kvasir_format_size (cache->bytes_per_cell).s, cache->n_layers);
+}
+
+static void
 describe_free (const KvasirStreamShot *stream, guint cell, GString *out)
 {
   g_string_append_printf (out, _ ("cell %s · free\n"), kvasir_format_count (cell).s);
@@ -69,7 +85,14 @@ describe_cell (KvasirCellsView *self, const KvasirThing *thing, GString *out)
     return;
   const KvasirSpan *span = kvasir_cache_shot_find (&self->base.data.cells->caches[lane->cache],
                                                    lane->stream, thing->cell);
-  if (span != NULL)
+  if (kvasir_cells_view_is_recurrent (self, lane))
+    {
+      if (span != NULL)
+        describe_state (self, span, thing->cell, out);
+      else
+        g_string_append_printf (out, _ ("state %s · free\n"), kvasir_format_count (thing->cell).s);
+    }
+  else if (span != NULL)
     describe_held (self, lane, span, thing->cell, out);
   else
     describe_free (kvasir_cells_view_get_stream (self, lane), thing->cell, out);
@@ -104,6 +127,27 @@ append_cells_price (KvasirCellsView *self, guint64 n_cells, GString *out)
       kvasir_format_size (cache->bytes_per_cell).s);
 }
 
+/* What the sequence takes in each cache: "base 40 cells, 5.0 KiB · recurrent 1 state, 22.5 KiB". */
+static void
+append_prices (KvasirCellsView *self, guint seq, GString *out)
+{
+  for (guint i = 0; i < self->n_holdings; i++)
+    {
+      const KvasirCacheShot *cache = self->holdings[i]->cache;
+      const KvasirHolding *holding = kvasir_holdings_find (self->holdings[i], seq);
+      guint n = holding != NULL ? holding->n_cells : 0;
+      g_string_append (out, i > 0 ? " · " : "");
+      if (cache->is_recurrent)
+        g_string_append_printf (out, ngettext ("%s %u state, %s", "%s %u states, %s", n),
+                                cache->name, n, kvasir_format_size (n * cache->bytes_per_cell).s);
+      else
+        g_string_append_printf (out, ngettext ("%s %s cell, %s", "%s %s cells, %s", n), cache->name,
+                                kvasir_format_count (n).s,
+                                kvasir_format_size (n * cache->bytes_per_cell).s);
+    }
+  g_string_append_c (out, '\n');
+}
+
 static void
 describe_sequence (KvasirCellsView *self, gint seq, GString *out)
 {
@@ -111,7 +155,10 @@ describe_sequence (KvasirCellsView *self, gint seq, GString *out)
   if (holding == NULL)
     return;
   append_holding (self, holding, out);
-  append_cells_price (self, holding->n_cells, out);
+  if (self->n_holdings == 1)
+    append_cells_price (self, holding->n_cells, out);
+  else
+    append_prices (self, (guint) seq, out);
 }
 
 /* Appends "0–63, 128–140, …". */
@@ -151,12 +198,17 @@ describe_page (KvasirCellsView *self, GString *out)
 {
   guint largest = 0;
   for (guint i = 0; i < self->n_lanes; i++)
-    largest = MAX (largest, kvasir_cells_view_get_stream (self, &self->lanes[i])->largest_free_run);
+    if (self->lanes[i].cache == 0)
+      largest =
+          MAX (largest, kvasir_cells_view_get_stream (self, &self->lanes[i])->largest_free_run);
   kvasir_headline_append (&self->base.data, out);
-  g_string_append_printf (out,
-                          _ ("\nlargest free run %s cells · point at a cell for its token, "
-                             "click to keep it\n"),
-                          kvasir_format_count (largest).s);
+  if (self->holdings[0]->cache->is_recurrent)
+    g_string_append (out, _ ("\npoint at a state for its position, click to keep it\n"));
+  else
+    g_string_append_printf (out,
+                            _ ("\nlargest free run %s cells · point at a cell for its token, "
+                               "click to keep it\n"),
+                            kvasir_format_count (largest).s);
 }
 
 void
@@ -214,9 +266,12 @@ append_lane (KvasirCellsView *self, const KvasirCellsLane *lane, GString *out)
   const KvasirCacheShot *cache = &self->base.data.cells->caches[lane->cache];
   const KvasirStreamShot *stream = kvasir_cells_view_get_stream (self, lane);
   guint next = 0;
-  g_string_append_printf (out, _ ("\n%s cache, stream %u: head at %s, read up to %s\n"),
-                          cache->name, lane->stream, kvasir_format_count (stream->head).s,
-                          kvasir_format_count (stream->n_kv).s);
+  if (cache->is_recurrent)
+    g_string_append_printf (out, _ ("\n%s states, by cell:\n"), cache->name);
+  else
+    g_string_append_printf (out, _ ("\n%s cache, stream %u: head at %s, read up to %s\n"),
+                            cache->name, lane->stream, kvasir_format_count (stream->head).s,
+                            kvasir_format_count (stream->n_kv).s);
   for (guint i = 0; i < stream->n_spans; i++)
     {
       const KvasirSpan *span = &cache->spans[stream->first_span + i];

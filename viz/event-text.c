@@ -356,6 +356,48 @@ kvasir_event_append_text (const KvasirEvent *event,
     }
 }
 
+void
+kvasir_event_places_init (KvasirEventPlaces *self, const KvasirCellsShot *cells)
+{
+  *self = (KvasirEventPlaces){ .n_caches = MIN (cells->n_caches, KVASIR_MAX_PLACES) };
+  for (guint i = 0; i < self->n_caches; i++)
+    {
+      g_strlcpy (self->names[i], cells->caches[i].name, sizeof self->names[i]);
+      self->n_streams = MAX (self->n_streams, cells->caches[i].n_streams);
+    }
+}
+
+/* What is told of one cache; the rest is of all of them. */
+static gboolean
+has_place (KvasirEventType type)
+{
+  switch (type)
+    {
+    case KVASIR_EVENT_SEARCH:
+    case KVASIR_EVENT_SEARCH_FAILED:
+    case KVASIR_EVENT_CELLS:
+    case KVASIR_EVENT_PURGE:
+    case KVASIR_EVENT_HEAD:
+    case KVASIR_EVENT_HORIZON:
+    case KVASIR_EVENT_SHIFT_APPLIED:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+void
+kvasir_event_append_place (const KvasirEvent *event, const KvasirEventPlaces *places, GString *out)
+{
+  if (!has_place (event->type) || event->cache >= places->n_caches ||
+      (places->n_caches < 2 && places->n_streams < 2))
+    return;
+  g_string_append (out, places->names[event->cache]);
+  if (places->n_streams > 1)
+    g_string_append_printf (out, " %u", event->stream);
+  g_string_append (out, ": ");
+}
+
 static void
 add_run (GArray *runs, const KvasirEvent *event, gint32 cell, gint32 n)
 {

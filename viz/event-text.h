@@ -25,6 +25,20 @@ typedef enum
 KvasirLogKind kvasir_event_get_log_kind (KvasirEventType type);
 const char *kvasir_log_kind_get_label (KvasirLogKind kind);
 
+/* Names of the caches, for logs of memories that have several. */
+#define KVASIR_MAX_PLACES 3
+typedef struct
+{
+  guint n_caches;
+  guint n_streams;
+  char names[KVASIR_MAX_PLACES][16];
+} KvasirEventPlaces;
+
+void kvasir_event_places_init (KvasirEventPlaces *self, const KvasirCellsShot *cells);
+/* "swa: " or "swa 2: " before the text of what happened in one cache, where there are several
+ * caches or streams. */
+void
+kvasir_event_append_place (const KvasirEvent *event, const KvasirEventPlaces *places, GString *out);
 /* One line, without its end. @data: the event's numbers. @token_text (nullable): for samples. */
 void kvasir_event_append_text (const KvasirEvent *event,
                                const gint32 *data,

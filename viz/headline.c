@@ -7,6 +7,7 @@
 typedef struct
 {
   guint64 used, size, n_kv, live_bytes, bytes;
+  guint64 states, all_states; /* beside cells */
   guint n_holes;
 } Totals;
 
@@ -17,6 +18,11 @@ add_stream (Totals *totals, const KvasirCacheShot *cache, gboolean first, guint 
   const KvasirStreamShot *shot = &cache->streams[stream];
   totals->live_bytes += shot->used * cache->bytes_per_cell;
   totals->bytes += cache->size * cache->bytes_per_cell;
+  if (!first && cache->is_recurrent)
+    {
+      totals->states += shot->used;
+      totals->all_states += cache->size;
+    }
   if (!first)
     return;
   totals->used += shot->used;
@@ -42,16 +48,24 @@ kvasir_headline_append (const KvasirVizData *data, GString *out)
   if (cells == NULL || cells->n_caches == 0)
     return;
   Totals totals = add_up (cells);
-  g_string_append_printf (out, _ ("%s/%s cells"), kvasir_format_count ((gint64) totals.used).s,
+  gboolean is_state = cells->caches[0].is_recurrent;
+  g_string_append_printf (out, is_state ? _ ("%s/%s states") : _ ("%s/%s cells"),
+                          kvasir_format_count ((gint64) totals.used).s,
                           kvasir_format_count ((gint64) totals.size).s);
-  g_string_append_printf (out, ngettext (" · %u hole", " · %u holes", totals.n_holes),
-                          totals.n_holes);
+  if (totals.all_states > 0)
+    g_string_append_printf (out, _ (" · %s/%s states"),
+                            kvasir_format_count ((gint64) totals.states).s,
+                            kvasir_format_count ((gint64) totals.all_states).s);
+  if (!is_state)
+    g_string_append_printf (out, ngettext (" · %u hole", " · %u holes", totals.n_holes),
+                            totals.n_holes);
   g_string_append_printf (out, ngettext (" · %u sequence", " · %u sequences", cells->n_seqs),
                           cells->n_seqs);
   if (totals.n_kv > 0)
     g_string_append_printf (out, _ (" · read up to %s"),
                             kvasir_format_count ((gint64) totals.n_kv).s);
-  g_string_append_printf (out, _ (" · %s of %s · %s"), kvasir_format_size (totals.live_bytes).s,
-                          kvasir_format_size (totals.bytes).s,
-                          cells->caches[0].n_streams == 1 ? _ ("unified") : _ ("split"));
+  g_string_append_printf (out, _ (" · %s of %s"), kvasir_format_size (totals.live_bytes).s,
+                          kvasir_format_size (totals.bytes).s);
+  if (!is_state)
+    g_string_append (out, cells->caches[0].n_streams == 1 ? _ (" · unified") : _ (" · split"));
 }

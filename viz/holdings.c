@@ -106,6 +106,14 @@ measure_positions (KvasirHoldings *self, KvasirHolding *holding)
   holding->pos_max = end - 1;
 }
 
+/* A state is made of all positions up to its own. */
+static void
+measure_state (KvasirHoldings *self, KvasirHolding *holding)
+{
+  holding->pos_max = self->runs[holding->first_run].pos;
+  holding->n_positions = (guint) holding->pos_max + 1;
+}
+
 KvasirHoldings *
 kvasir_holdings_new (const KvasirCacheShot *cache)
 {
@@ -122,7 +130,10 @@ kvasir_holdings_new (const KvasirCacheShot *cache)
     {
       KvasirHolding *holding = &self->seqs[i];
       qsort (&self->runs[holding->first_run], holding->n_runs, sizeof (KvasirPosRun), compare_runs);
-      measure_positions (self, holding);
+      if (cache->is_recurrent)
+        measure_state (self, holding);
+      else
+        measure_positions (self, holding);
     }
   return self;
 }

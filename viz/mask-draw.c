@@ -10,14 +10,15 @@
 /* ---- labels */
 
 static void
-draw_row_label (KvasirMaskView *self, KvasirCanvas *canvas, guint row, double y)
+draw_row_label (const KvasirMaskPanel *self, KvasirCanvas *canvas, guint row, double y)
 {
-  const KvasirMaskShot *shot = self->base.data.mask;
+  const KvasirMaskShot *shot = self->shot;
   double unit = kvasir_canvas_get_unit (canvas);
   double x = self->plot.x - 10;
   gint seq = kvasir_mask_model_get_row_seq (self->model, row);
-  gboolean chosen = row == kvasir_mask_view_get_row (self);
-  g_autofree char *text = kvasir_view_dup_token_text (&self->base, shot->row_tokens[row]);
+  gboolean chosen =
+      self == kvasir_mask_view_get_panel (self->view) && row == kvasir_mask_panel_get_row (self);
+  g_autofree char *text = kvasir_view_dup_token_text (&self->view->base, shot->row_tokens[row]);
   if (seq >= 0)
     {
       kvasir_canvas_set_pen (canvas, KVASIR_STYLE_STRONG,
@@ -34,26 +35,26 @@ draw_row_label (KvasirMaskView *self, KvasirCanvas *canvas, guint row, double y)
 }
 
 static void
-draw_row_labels (KvasirMaskView *self, KvasirCanvas *canvas)
+draw_row_labels (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
   double height = self->row_px / kvasir_canvas_get_scale (canvas);
   double distance = 12.5 * kvasir_canvas_get_unit (canvas);
   guint step = 1;
   while (step * height < distance)
     step *= 2;
-  for (guint row = 0; row < self->base.data.mask->n_rows; row += step)
+  for (guint row = 0; row < self->shot->n_rows; row += step)
     draw_row_label (self, canvas, row,
-                    kvasir_mask_view_get_row_y (self, row) + MAX (height, distance) / 2);
+                    kvasir_mask_panel_get_row_y (self, row) + MAX (height, distance) / 2);
 }
 
 static void
-draw_column_bracket (KvasirMaskView *self,
+draw_column_bracket (const KvasirMaskPanel *self,
                      KvasirCanvas *canvas,
                      const KvasirSeqSet *set,
                      const guint cells[2])
 {
-  double from = kvasir_mask_view_get_x (self, cells[0]) + 1;
-  double to = kvasir_mask_view_get_x (self, cells[1]) - 1;
+  double from = kvasir_mask_panel_get_x (self, cells[0]) + 1;
+  double to = kvasir_mask_panel_get_x (self, cells[1]) - 1;
   KvasirRgb rgb = kvasir_palette_get_sequence ((guint) kvasir_palette_next_seq (set, -1));
   double y = self->bracket_y;
   g_autoptr (GString) text = g_string_new (NULL);
@@ -76,7 +77,7 @@ draw_column_bracket (KvasirMaskView *self,
 }
 
 static void
-draw_column_brackets (KvasirMaskView *self, KvasirCanvas *canvas)
+draw_column_brackets (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
   const KvasirMaskModel *model = self->model;
   for (guint i = 0; i < model->n_columns;)
@@ -94,9 +95,9 @@ draw_column_brackets (KvasirMaskView *self, KvasirCanvas *canvas)
 }
 
 static void
-draw_row_brackets (KvasirMaskView *self, KvasirCanvas *canvas)
+draw_row_brackets (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
-  guint n_rows = self->base.data.mask->n_rows;
+  guint n_rows = self->shot->n_rows;
   for (guint first = 0; first < n_rows;)
     {
       gint seq = kvasir_mask_model_get_row_seq (self->model, first);
@@ -104,8 +105,8 @@ draw_row_brackets (KvasirMaskView *self, KvasirCanvas *canvas)
       while (end < n_rows && kvasir_mask_model_get_row_seq (self->model, end) == seq)
         end++;
       KvasirRgb rgb = seq >= 0 ? kvasir_palette_get_sequence ((guint) seq) : KVASIR_RGB_DIM;
-      double top = kvasir_mask_view_get_row_y (self, first) + 0.5;
-      double bottom = kvasir_mask_view_get_row_y (self, end) - 0.5;
+      double top = kvasir_mask_panel_get_row_y (self, first) + 0.5;
+      double bottom = kvasir_mask_panel_get_row_y (self, end) - 0.5;
       double x = self->plot.x - 6;
       kvasir_canvas_fill (canvas, rgb, (KvasirRect){ x, top, 1.5, bottom - top });
       kvasir_canvas_fill (canvas, rgb, (KvasirRect){ x, top, 4, 1.5 });
@@ -115,9 +116,9 @@ draw_row_brackets (KvasirMaskView *self, KvasirCanvas *canvas)
 }
 
 static void
-draw_ticks (KvasirMaskView *self, KvasirCanvas *canvas, double y, gboolean marks)
+draw_ticks (const KvasirMaskPanel *self, KvasirCanvas *canvas, double y, gboolean marks)
 {
-  guint n_kv = self->base.data.mask->n_kv;
+  guint n_kv = self->shot->n_kv;
   double unit = kvasir_canvas_get_unit (canvas);
   guint step = 64;
   while (step * self->plot.w < 62 * unit * n_kv)
@@ -125,7 +126,7 @@ draw_ticks (KvasirMaskView *self, KvasirCanvas *canvas, double y, gboolean marks
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_TICK, KVASIR_RGB_DIM);
   for (guint cell = 0; cell <= n_kv; cell += step)
     {
-      double x = kvasir_mask_view_get_x (self, cell);
+      double x = kvasir_mask_panel_get_x (self, cell);
       kvasir_canvas_text_middle (canvas, x, y, kvasir_format_count (cell).s);
       if (marks)
         kvasir_canvas_fill (
@@ -137,12 +138,12 @@ draw_ticks (KvasirMaskView *self, KvasirCanvas *canvas, double y, gboolean marks
 /* ---- blocks */
 
 static void
-draw_block_lines (KvasirMaskView *self, KvasirCanvas *canvas)
+draw_block_lines (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
   cairo_t *cr = kvasir_canvas_get_cairo (canvas);
   double bottom = self->plot.y + self->plot.h;
-  double width = kvasir_mask_view_get_x (self, KVASIR_MASK_BLOCK_CELLS) - self->plot.x;
-  double height = kvasir_mask_view_get_row_y (self, KVASIR_MASK_BLOCK_ROWS) - self->plot.y;
+  double width = kvasir_mask_panel_get_x (self, KVASIR_MASK_BLOCK_CELLS) - self->plot.x;
+  double height = kvasir_mask_panel_get_row_y (self, KVASIR_MASK_BLOCK_ROWS) - self->plot.y;
   guint step = width >= MIN_BLOCK_WIDTH ? 1 : 4;
   cairo_save (cr);
   cairo_rectangle (cr, self->plot.x, self->plot.y, self->plot.w + 1, self->plot.h + 1);
@@ -159,13 +160,13 @@ draw_block_lines (KvasirMaskView *self, KvasirCanvas *canvas)
 }
 
 static void
-draw_mixed_blocks (KvasirMaskView *self, KvasirCanvas *canvas)
+draw_mixed_blocks (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
   cairo_t *cr = kvasir_canvas_get_cairo (canvas);
   const double dots[] = { 1.5, 2.5 };
   const KvasirMaskModel *model = self->model;
-  double width = kvasir_mask_view_get_x (self, KVASIR_MASK_BLOCK_CELLS) - self->plot.x;
-  double height = KVASIR_MASK_BLOCK_ROWS * (double) self->row_px / self->base.scale;
+  double width = kvasir_mask_panel_get_x (self, KVASIR_MASK_BLOCK_CELLS) - self->plot.x;
+  double height = KVASIR_MASK_BLOCK_ROWS * (double) self->row_px / self->view->base.scale;
   if (width < MIN_BLOCK_WIDTH || height < MIN_BLOCK_WIDTH)
     return;
   kvasir_palette_set_source (cr, KVASIR_RGB_HORIZON, 1);
@@ -186,10 +187,10 @@ draw_mixed_blocks (KvasirMaskView *self, KvasirCanvas *canvas)
 }
 
 static void
-draw_skipped (KvasirMaskView *self, KvasirCanvas *canvas)
+draw_skipped (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
   double unit = kvasir_canvas_get_unit (canvas);
-  KvasirRect box = self->skipped;
+  KvasirRect box = self->view->skipped;
   guint all = self->model->n_block_rows * self->model->n_block_columns;
   g_autofree char *text = g_strdup_printf (
       _ ("%u %% of blocks"), self->model->n_blocks[KVASIR_BLOCK_CLOSED] * 100 / MAX (all, 1u));
@@ -204,26 +205,27 @@ draw_skipped (KvasirMaskView *self, KvasirCanvas *canvas)
 /* ---- all of it */
 
 static void
-draw_heads (KvasirMaskView *self, KvasirCanvas *canvas)
+draw_heads (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
-  const KvasirMaskShot *shot = self->base.data.mask;
+  const KvasirMaskShot *shot = self->shot;
   double unit = kvasir_canvas_get_unit (canvas);
-  double y = 14 * unit;
+  double y = self->head_y;
   double right = self->plot.x + self->plot.w;
-  g_autofree char *head = g_strdup_printf (_ ("Mask of ubatch %s, %s"),
-                                           kvasir_format_count (shot->ubatch).s, shot->cache_name);
+  g_autoptr (GString) head = g_string_new (NULL);
   g_autofree char *note = g_strdup_printf (
       ngettext ("%s token × %s cells · row = who asks, column = who is read",
                 "%s tokens × %s cells · row = who asks, column = who is read", shot->n_rows),
       kvasir_format_count (shot->n_rows).s, kvasir_format_count (shot->n_kv).s);
+  g_string_append_printf (head, _ ("Mask of ubatch %s, "), kvasir_format_count (shot->ubatch).s);
+  kvasir_mask_panel_append_cache (self, head);
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_TITLE, KVASIR_RGB_LABEL);
-  double width = kvasir_canvas_text_clipped (canvas, 14, y, right - 14, head);
+  double width = kvasir_canvas_text_clipped (canvas, 14, y, right - 14, head->str);
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_NOTE, KVASIR_RGB_DIM);
   kvasir_canvas_text_clipped (canvas, 14 + width + 16 * unit, y, right - width - 30 * unit, note);
 }
 
 static void
-draw_waterfall_words (KvasirMaskView *self, KvasirCanvas *canvas)
+draw_waterfall_words (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
   double unit = kvasir_canvas_get_unit (canvas);
   double y = self->waterfall.y - 14 * unit;
@@ -245,25 +247,32 @@ draw_waterfall_words (KvasirMaskView *self, KvasirCanvas *canvas)
   draw_ticks (self, canvas, bottom + 11 * unit, FALSE);
 }
 
-void
-kvasir_mask_view_draw (KvasirView *view, KvasirCanvas *canvas)
+static void
+draw_panel (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
-  KvasirMaskView *self = (KvasirMaskView *) view;
   draw_heads (self, canvas);
   draw_column_brackets (self, canvas);
   draw_ticks (self, canvas, self->axis_y, TRUE);
-  kvasir_mask_view_draw_plot (self, canvas);
+  kvasir_mask_panel_draw_plot (self, canvas);
   draw_block_lines (self, canvas);
   draw_mixed_blocks (self, canvas);
   draw_row_brackets (self, canvas);
   draw_row_labels (self, canvas);
   if (self->n_steps > 0)
     {
-      kvasir_mask_view_draw_waterfall (self, canvas);
+      kvasir_mask_panel_draw_waterfall (self, canvas);
       draw_waterfall_words (self, canvas);
     }
+}
+
+void
+kvasir_mask_view_draw (KvasirView *view, KvasirCanvas *canvas)
+{
+  KvasirMaskView *self = (KvasirMaskView *) view;
+  for (guint i = 0; i < self->n_panels; i++)
+    draw_panel (&self->panels[i], canvas);
   kvasir_legend_draw (self->legend, canvas);
-  draw_skipped (self, canvas);
+  draw_skipped (kvasir_mask_view_get_panel (self), canvas);
 }
 
 /* ---- the tooltip */
@@ -277,9 +286,9 @@ typedef struct
 } Tooltip;
 
 static Tooltip
-make_tooltip (KvasirMaskView *self, const KvasirThing *thing)
+make_tooltip (const KvasirMaskPanel *self, const KvasirThing *thing)
 {
-  const KvasirMaskShot *shot = self->base.data.mask;
+  const KvasirMaskShot *shot = self->shot;
   g_autoptr (GString) title = g_string_new (NULL);
   Tooltip tooltip = { 0 };
   g_string_append_printf (title, _ ("cell %s"), kvasir_format_count (thing->cell).s);
@@ -290,7 +299,7 @@ make_tooltip (KvasirMaskView *self, const KvasirThing *thing)
       kvasir_palette_append_letters (title, &shot->cell_seqs[thing->cell], " ", 4);
     }
   g_string_append (title, "  ←  ");
-  kvasir_mask_view_append_row_name (self, thing->row, title);
+  kvasir_mask_panel_append_row_name (self, thing->row, title);
   tooltip.title = g_strdup (title->str);
   tooltip.n_tests = kvasir_mask_model_explain (self->model, thing->row, thing->cell, tooltip.tests);
   tooltip.open = tooltip.tests[tooltip.n_tests - 1].passed;
@@ -338,18 +347,18 @@ draw_test (KvasirCanvas *canvas, const Tooltip *tooltip, guint index, KvasirRect
 }
 
 static void
-draw_tooltip (KvasirMaskView *self, KvasirCanvas *canvas, const KvasirThing *thing)
+draw_tooltip (const KvasirMaskPanel *self, KvasirCanvas *canvas, const KvasirThing *thing)
 {
   Tooltip tooltip = make_tooltip (self, thing);
   double unit = kvasir_canvas_get_unit (canvas);
   double pitch = 19 * unit;
-  double x = kvasir_mask_view_get_x (self, thing->cell + 0.5);
-  double y = kvasir_mask_view_get_row_y (self, thing->row);
+  double x = kvasir_mask_panel_get_x (self, thing->cell + 0.5);
+  double y = kvasir_mask_panel_get_row_y (self, thing->row);
   guint n_lines = tooltip.n_tests + 1 + (tooltip.open ? 1 : 0);
   KvasirRect box = { x + 16, y + 14, measure_tooltip (canvas, &tooltip), n_lines * pitch + 14 };
-  if (box.x + box.w > self->base.width - 6)
+  if (box.x + box.w > self->view->base.width - 6)
     box.x = MAX (x - 16 - box.w, 6);
-  if (box.y + box.h > MAX (self->base.height, self->base.min_height) - 6)
+  if (box.y + box.h > MAX (self->view->base.height, self->view->base.min_height) - 6)
     box.y = MAX (y - 14 - box.h, 6);
   kvasir_canvas_fill_round (canvas, 0x5E5C64,
                             (KvasirRect){ box.x - 1, box.y - 1, box.w + 2, box.h + 2 }, 7);
@@ -373,13 +382,14 @@ draw_tooltip (KvasirMaskView *self, KvasirCanvas *canvas, const KvasirThing *thi
 /* ---- marks */
 
 static gboolean
-mark_step (KvasirMaskView *self, KvasirCanvas *canvas, const KvasirThing *thing)
+mark_step (const KvasirMaskPanel *self, KvasirCanvas *canvas, const KvasirThing *thing)
 {
-  guint first = self->base.data.mask->n_waterfall - self->n_steps;
+  guint first = self->shot->n_waterfall - self->n_steps;
   if (thing->row < first || thing->row - first >= self->n_steps)
     return FALSE;
-  double x = kvasir_mask_view_get_x (self, thing->cell + 0.5);
-  double y = self->waterfall.y + (thing->row - first + 0.5) * self->step_px / self->base.scale;
+  double x = kvasir_mask_panel_get_x (self, thing->cell + 0.5);
+  double y =
+      self->waterfall.y + (thing->row - first + 0.5) * self->step_px / self->view->base.scale;
   KvasirRect box = { round (x) - 4, round (y) - 4, 9, 9 };
   kvasir_canvas_outline (canvas, 0x000000, (KvasirRect){ box.x - 1, box.y - 1, 11, 11 }, 1);
   kvasir_canvas_outline (canvas, KVASIR_RGB_WHITE, box, 2);
@@ -392,16 +402,18 @@ kvasir_mask_view_draw_mark (KvasirView *view,
                             const KvasirThing *thing,
                             gboolean locked)
 {
-  KvasirMaskView *self = (KvasirMaskView *) view;
-  const KvasirMaskShot *shot = view->data.mask;
+  const KvasirMaskPanel *self = kvasir_mask_view_find_panel ((KvasirMaskView *) view, thing);
   cairo_t *cr = kvasir_canvas_get_cairo (canvas);
+  if (self == NULL)
+    return FALSE;
   if (thing->kind == KVASIR_THING_DECODE)
     return mark_step (self, canvas, thing);
-  if (thing->kind != KVASIR_THING_MASK || thing->row >= shot->n_rows || thing->cell >= shot->n_kv)
+  if (thing->kind != KVASIR_THING_MASK || thing->row >= self->shot->n_rows ||
+      thing->cell >= self->shot->n_kv)
     return FALSE;
   double width = locked ? 2 : 1;
-  double x = kvasir_mask_view_get_x (self, thing->cell + 0.5);
-  double y = kvasir_mask_view_get_row_y (self, thing->row);
+  double x = kvasir_mask_panel_get_x (self, thing->cell + 0.5);
+  double y = kvasir_mask_panel_get_row_y (self, thing->row);
   double height = MAX (self->row_px / view->scale, 3);
   kvasir_canvas_outline (canvas, KVASIR_RGB_WHITE,
                          (KvasirRect){ 4, y - 1, self->plot.x + self->plot.w - 4, height + 2 },

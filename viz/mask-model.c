@@ -225,6 +225,10 @@ test_window (const KvasirMaskShot *shot, gint32 pos, gint32 row_pos, gboolean op
   gint64 distance = (gint64) row_pos - pos;
   if (shot->n_swa == 0)
     test.answer = g_strdup (_ ("no window"));
+  else if (!open && distance < shot->n_swa)
+    test.answer =
+        g_strdup_printf (_ ("in an earlier part of %s positions than %s"),
+                         kvasir_format_count (shot->n_swa).s, kvasir_format_count (row_pos).s);
   else
     test.answer =
         g_strdup_printf ("%s − %s = %s %s %s", kvasir_format_count (row_pos).s,

@@ -61,7 +61,7 @@ spread (const GArray *runs, guint n_cells, guint8 *pixels, guint n_pixels)
 }
 
 static void
-collect_row (KvasirMaskView *self, guint row, GArray *segments, GArray *runs)
+collect_row (const KvasirMaskPanel *self, guint row, GArray *segments, GArray *runs)
 {
   kvasir_mask_model_get_row (self->model, row, segments);
   g_array_set_size (runs, 0);
@@ -85,9 +85,9 @@ paint_row (KvasirRaster *raster, const guint8 *pixels, gint top, gint height)
 }
 
 void
-kvasir_mask_view_draw_plot (KvasirMaskView *self, KvasirCanvas *canvas)
+kvasir_mask_panel_draw_plot (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
-  const KvasirMaskShot *shot = self->base.data.mask;
+  const KvasirMaskShot *shot = self->shot;
   double scale = kvasir_canvas_get_scale (canvas);
   g_autoptr (GArray) segments = g_array_new (FALSE, FALSE, sizeof (KvasirMaskSegment));
   g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (KvasirCategoryRun));
@@ -135,9 +135,9 @@ collect_step (const KvasirMaskShot *shot, guint step, GArray *runs)
 }
 
 void
-kvasir_mask_view_draw_waterfall (KvasirMaskView *self, KvasirCanvas *canvas)
+kvasir_mask_panel_draw_waterfall (const KvasirMaskPanel *self, KvasirCanvas *canvas)
 {
-  const KvasirMaskShot *shot = self->base.data.mask;
+  const KvasirMaskShot *shot = self->shot;
   double scale = kvasir_canvas_get_scale (canvas);
   g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (KvasirCategoryRun));
   KvasirRaster raster;

@@ -20,29 +20,58 @@ mask_view (KvasirView *view)
 }
 
 static void
+clear_panels (KvasirMaskView *self)
+{
+  for (guint i = 0; i < self->n_panels; i++)
+    kvasir_mask_model_free (self->panels[i].model);
+  g_clear_pointer (&self->panels, g_free);
+  self->n_panels = 0;
+}
+
+static void
 mask_view_free (KvasirView *view)
 {
-  kvasir_mask_model_free (mask_view (view)->model);
+  clear_panels (mask_view (view));
   kvasir_legend_free (mask_view (view)->legend);
 }
 
+KvasirMaskPanel *
+kvasir_mask_view_find_panel (const KvasirMaskView *self, const KvasirThing *thing)
+{
+  for (guint i = 0; i < self->n_panels; i++)
+    if (self->panels[i].shot->cache == thing->cache &&
+        self->panels[i].shot->stream == thing->stream)
+      return &self->panels[i];
+  return NULL;
+}
+
+KvasirMaskPanel *
+kvasir_mask_view_get_panel (const KvasirMaskView *self)
+{
+  KvasirMaskPanel *focus = self->base.focus.kind == KVASIR_THING_MASK
+                               ? kvasir_mask_view_find_panel (self, &self->base.focus)
+                               : NULL;
+  return focus != NULL ? focus : &self->panels[0];
+}
+
 guint
-kvasir_mask_view_get_row (const KvasirMaskView *self)
+kvasir_mask_panel_get_row (const KvasirMaskPanel *self)
 {
-  guint last = self->base.data.mask->n_rows - 1;
-  return self->base.focus.kind == KVASIR_THING_MASK ? MIN (self->base.focus.row, last) : last;
+  const KvasirThing *focus = &self->view->base.focus;
+  guint last = self->shot->n_rows - 1;
+  return focus->kind == KVASIR_THING_MASK ? MIN (focus->row, last) : last;
 }
 
 double
-kvasir_mask_view_get_x (const KvasirMaskView *self, double cell)
+kvasir_mask_panel_get_x (const KvasirMaskPanel *self, double cell)
 {
-  return self->plot.x + cell / self->base.data.mask->n_kv * self->plot.w;
+  return self->plot.x + cell / self->shot->n_kv * self->plot.w;
 }
 
 double
-kvasir_mask_view_get_row_y (const KvasirMaskView *self, guint row)
+kvasir_mask_panel_get_row_y (const KvasirMaskPanel *self, guint row)
 {
-  return self->plot.y + row * (double) self->row_px / self->base.scale;
+  return self->plot.y + row * (double) self->row_px / self->view->base.scale;
 }
 
 /* ---- the column of counts */
@@ -83,20 +112,25 @@ add_reason (KvasirMaskView *self,
 }
 
 static void
-add_row_counts (KvasirMaskView *self)
+add_row_counts (KvasirMaskView *self, const KvasirMaskPanel *panel)
 {
-  guint row = kvasir_mask_view_get_row (self);
-  const KvasirMaskShot *shot = self->base.data.mask;
+  guint row = kvasir_mask_panel_get_row (panel);
+  const KvasirMaskShot *shot = panel->shot;
   KvasirMaskCounts counts;
   g_autoptr (GString) name = g_string_new (NULL);
   g_autofree char *text = kvasir_view_dup_token_text (&self->base, shot->row_tokens[row]);
   g_autofree char *head = g_strdup_printf (_ ("Row \"%s\""), g_strstrip (text));
-  kvasir_mask_model_count_row (self->model, row, &counts);
+  kvasir_mask_model_count_row (panel->model, row, &counts);
   kvasir_palette_append_letters (name, &shot->row_seqs[row], " ", 3);
   g_string_append_printf (name, _ (" %s · counts of %s cells"),
                           kvasir_format_count (shot->row_pos[row]).s,
                           kvasir_format_count (shot->n_kv).s);
   kvasir_legend_add_head (self->legend, head);
+  if (self->n_panels > 1)
+    {
+      g_string_append (name, _ (" of "));
+      g_string_append (name, shot->cache_name);
+    }
   kvasir_legend_add_note (self->legend, name->str);
   add_reason (self, &counts, KVASIR_MASK_OPEN, KVASIR_SWATCH_PLAIN, KVASIR_RGB_OPEN);
   add_reason (self, &counts, KVASIR_MASK_EMPTY, KVASIR_SWATCH_PLAIN, KVASIR_RGB_CANVAS);
@@ -111,12 +145,13 @@ add_row_counts (KvasirMaskView *self)
 void
 kvasir_mask_view_fill_legend (KvasirMaskView *self, KvasirRect column)
 {
-  const guint *blocks = self->model->n_blocks;
+  const KvasirMaskPanel *panel = kvasir_mask_view_get_panel (self);
+  const guint *blocks = panel->model->n_blocks;
   double unit = kvasir_view_units (&self->base, 1);
   g_autofree char *size =
       g_strdup_printf (_ ("%u rows × %u cells"), KVASIR_MASK_BLOCK_ROWS, KVASIR_MASK_BLOCK_CELLS);
   kvasir_legend_begin (self->legend, column.x, column.y, column.w, unit);
-  add_row_counts (self);
+  add_row_counts (self, panel);
   kvasir_legend_add_head (self->legend, _ ("Block classes"));
   kvasir_legend_add_note (self->legend, size);
   kvasir_legend_add (self->legend, KVASIR_SWATCH_PLAIN, KVASIR_RGB_CANVAS, NULL, _ ("closed"),
@@ -127,41 +162,93 @@ kvasir_mask_view_fill_legend (KvasirMaskView *self, KvasirRect column)
                      _ ("mixed"), kvasir_format_count (blocks[KVASIR_BLOCK_MIXED]).s);
   kvasir_legend_add_total (
       self->legend, _ ("all blocks"),
-      kvasir_format_count ((gint64) self->model->n_block_rows * self->model->n_block_columns).s);
+      kvasir_format_count ((gint64) panel->model->n_block_rows * panel->model->n_block_columns).s);
   kvasir_legend_add_space (self->legend, 8 * unit);
   self->skipped = kvasir_legend_add_space (self->legend, 46 * unit);
 }
 
 /* ---- layout */
 
+static double
+get_top (const KvasirMaskView *self)
+{
+  return (HEAD_HEIGHT + 44) * kvasir_view_units (&self->base, 1);
+}
+
+static double
+get_under (const KvasirMaskPanel *self)
+{
+  return self->shot->n_waterfall > 0 ? (HEAD_HEIGHT + 40) * kvasir_view_units (&self->view->base, 1)
+                                     : MARGIN;
+}
+
+/* What a panel shares of the page's height goes to the waterfall first. */
+static double
+get_waterfall_height (const KvasirMaskPanel *self)
+{
+  double space = self->view->base.height * 0.2 / self->view->n_panels;
+  return self->shot->n_waterfall > 0 ? CLAMP (space, MIN_WATERFALL, MAX_WATERFALL) : 0;
+}
+
+static double
+get_min_panel_height (const KvasirMaskPanel *self)
+{
+  return get_top (self->view) + self->shot->n_rows / self->view->base.scale + get_under (self) +
+         get_waterfall_height (self);
+}
+
 /* Rows of whole device pixels, one at least: a row is never left out. */
 static void
-place_plot (KvasirMaskView *self, double left, double right)
+place_panel (KvasirMaskPanel *self, KvasirRect space)
 {
-  KvasirView *view = &self->base;
-  double unit = kvasir_view_units (view, 1);
-  guint n_rows = view->data.mask->n_rows;
-  guint n_waterfall = view->data.mask->n_waterfall;
-  double top = (HEAD_HEIGHT + 44) * unit;
-  double under = n_waterfall > 0 ? (HEAD_HEIGHT + 40) * unit : MARGIN;
-  double waterfall = n_waterfall > 0 ? CLAMP (view->height * 0.2, MIN_WATERFALL, MAX_WATERFALL) : 0;
-  view->min_height = MAX (view->min_height, top + n_rows / view->scale + under + waterfall);
-  double height = MAX (view->height, view->min_height);
-  double space = height - top - under - waterfall;
-  self->row_px = CLAMP ((gint) (space * view->scale / n_rows), 1,
-                        (gint) (MAX_ROW_HEIGHT * unit * view->scale));
-  self->bracket_y = (HEAD_HEIGHT + 8) * unit;
-  self->axis_y = (HEAD_HEIGHT + 28) * unit;
-  self->plot = (KvasirRect){ left, round (top), right - left, n_rows * self->row_px / view->scale };
+  double scale = self->view->base.scale;
+  double unit = kvasir_view_units (&self->view->base, 1);
+  guint n_rows = self->shot->n_rows;
+  double rows = space.h - get_top (self->view) - get_under (self) - get_waterfall_height (self);
+  self->row_px = CLAMP ((gint) (rows * scale / n_rows), 1, (gint) (MAX_ROW_HEIGHT * unit * scale));
+  self->head_y = space.y + 14 * unit;
+  self->bracket_y = space.y + (HEAD_HEIGHT + 8) * unit;
+  self->axis_y = space.y + (HEAD_HEIGHT + 28) * unit;
+  self->plot = (KvasirRect){ space.x, round (space.y + get_top (self->view)), space.w,
+                             n_rows * self->row_px / scale };
   double y = self->plot.y + self->plot.h + HEAD_HEIGHT * unit + MARGIN;
-  double rest = height - y - 22 * unit;
+  double rest = space.y + space.h - y - 22 * unit;
   self->step_px = 1;
-  self->n_steps = MIN (n_waterfall, (guint) MAX (rest * view->scale, 0));
+  self->n_steps = MIN (self->shot->n_waterfall, (guint) MAX (rest * scale, 0));
   if (self->n_steps > 0)
-    self->step_px =
-        CLAMP ((gint) (rest * view->scale / self->n_steps), 1, (gint) (4 * view->scale));
+    self->step_px = CLAMP ((gint) (rest * scale / self->n_steps), 1, (gint) (4 * scale));
   self->waterfall =
-      (KvasirRect){ left, round (y), right - left, self->n_steps * self->step_px / view->scale };
+      (KvasirRect){ space.x, round (y), space.w, self->n_steps * self->step_px / scale };
+}
+
+/* What is left above the least heights is shared evenly. */
+static void
+place_panels (KvasirMaskView *self, double left, double right)
+{
+  double needed = 0, y = 0;
+  for (guint i = 0; i < self->n_panels; i++)
+    needed += get_min_panel_height (&self->panels[i]);
+  self->base.min_height = MAX (self->base.min_height, needed);
+  double extra = (MAX (self->base.height, self->base.min_height) - needed) / self->n_panels;
+  for (guint i = 0; i < self->n_panels; i++)
+    {
+      double height = get_min_panel_height (&self->panels[i]) + extra;
+      place_panel (&self->panels[i], (KvasirRect){ left, y, right - left, height });
+      y += height;
+    }
+}
+
+static void
+make_panels (KvasirMaskView *self)
+{
+  guint n = 0;
+  for (const KvasirMaskShot *shot = self->base.data.mask; shot != NULL; shot = shot->next)
+    n++;
+  self->panels = g_new0 (KvasirMaskPanel, n + 1);
+  for (const KvasirMaskShot *shot = self->base.data.mask; shot != NULL; shot = shot->next)
+    if (shot->n_rows > 0 && shot->n_kv > 0)
+      self->panels[self->n_panels++] =
+          (KvasirMaskPanel){ .view = self, .shot = shot, .model = kvasir_mask_model_new (shot) };
 }
 
 static void
@@ -169,12 +256,11 @@ mask_view_layout (KvasirView *view)
 {
   KvasirMaskView *self = mask_view (view);
   double unit = kvasir_view_units (view, 1);
-  const KvasirMaskShot *shot = view->data.mask;
-  g_clear_pointer (&self->model, kvasir_mask_model_free);
-  if (shot == NULL || shot->n_rows == 0 || shot->n_kv == 0)
+  clear_panels (self);
+  make_panels (self);
+  if (self->n_panels == 0)
     return;
   view->has_data = TRUE;
-  self->model = kvasir_mask_model_new (shot);
   double labels = MIN (LABEL_WIDTH * unit, view->width * 0.25);
   if (view->width >= 520 * unit)
     {
@@ -182,10 +268,10 @@ mask_view_layout (KvasirView *view)
       double x = view->width - MARGIN - column;
       kvasir_mask_view_fill_legend (self, (KvasirRect){ x, MARGIN / 2.0, column, 0 });
       view->min_height = kvasir_legend_get_end (self->legend) + MARGIN;
-      place_plot (self, MARGIN + labels, x - 20);
+      place_panels (self, MARGIN + labels, x - 20);
       return;
     }
-  place_plot (self, MARGIN + labels, view->width - MARGIN);
+  place_panels (self, MARGIN + labels, view->width - MARGIN);
   double below = MAX (view->height, view->min_height) + MARGIN;
   kvasir_mask_view_fill_legend (self, (KvasirRect){ MARGIN, below, view->width - 2 * MARGIN, 0 });
   view->min_height = kvasir_legend_get_end (self->legend) + MARGIN;
@@ -194,38 +280,67 @@ mask_view_layout (KvasirView *view)
 /* ---- points and cursor */
 
 static guint
-get_cell (const KvasirMaskView *self, double x)
+get_cell (const KvasirMaskPanel *self, double x)
 {
-  guint n_kv = self->base.data.mask->n_kv;
+  guint n_kv = self->shot->n_kv;
   return MIN ((guint) ((x - self->plot.x) / self->plot.w * n_kv), n_kv - 1);
+}
+
+static gboolean
+hit_panel (const KvasirMaskPanel *self, double x, double y, KvasirThing *thing)
+{
+  const KvasirMaskShot *shot = self->shot;
+  double scale = self->view->base.scale;
+  /* The labels at the left belong to their rows. */
+  KvasirRect rows = { MARGIN, self->plot.y, self->plot.x + self->plot.w - MARGIN, self->plot.h };
+  *thing = (KvasirThing){ KVASIR_THING_MASK, .cache = shot->cache, .stream = shot->stream };
+  if (kvasir_rect_has (&rows, x, y))
+    {
+      guint row = (guint) ((y - self->plot.y) * scale) / (guint) self->row_px;
+      thing->row = MIN (row, shot->n_rows - 1);
+      thing->cell = get_cell (self, MAX (x, self->plot.x));
+      return TRUE;
+    }
+  if (!kvasir_rect_has (&self->waterfall, x, y))
+    return FALSE;
+  guint step = (guint) ((y - self->waterfall.y) * scale) / (guint) self->step_px;
+  thing->kind = KVASIR_THING_DECODE;
+  thing->row = shot->n_waterfall - self->n_steps + step;
+  thing->cell = get_cell (self, x);
+  return TRUE;
 }
 
 static gboolean
 mask_view_hit (KvasirView *view, double x, double y, KvasirThing *thing)
 {
   KvasirMaskView *self = mask_view (view);
-  /* The labels at the left belong to their rows. */
-  KvasirRect rows = { MARGIN, self->plot.y, self->plot.x + self->plot.w - MARGIN, self->plot.h };
-  if (kvasir_rect_has (&rows, x, y))
-    {
-      guint row = (guint) ((y - self->plot.y) * view->scale) / (guint) self->row_px;
-      *thing = (KvasirThing){ KVASIR_THING_MASK, .row = MIN (row, view->data.mask->n_rows - 1),
-                              .cell = get_cell (self, MAX (x, self->plot.x)) };
+  for (guint i = 0; i < self->n_panels; i++)
+    if (hit_panel (&self->panels[i], x, y, thing))
       return TRUE;
+  return FALSE;
+}
+
+/* Above the first row of a panel comes the last one of the panel before it. */
+static void
+move_row (const KvasirMaskView *self, const KvasirMaskPanel *panel, gint delta, KvasirThing *thing)
+{
+  gint row = (gint) thing->row + delta;
+  gint index = (gint) (panel - self->panels) + (row < 0 ? -1 : 1);
+  if ((row < 0 || row >= (gint) panel->shot->n_rows) && index >= 0 && index < (gint) self->n_panels)
+    {
+      panel = &self->panels[index];
+      row = row < 0 ? (gint) panel->shot->n_rows - 1 : 0;
+      thing->cache = panel->shot->cache;
+      thing->stream = panel->shot->stream;
+      thing->cell = MIN (thing->cell, panel->shot->n_kv - 1);
     }
-  if (!kvasir_rect_has (&self->waterfall, x, y))
-    return FALSE;
-  guint step = (guint) ((y - self->waterfall.y) * view->scale) / (guint) self->step_px;
-  *thing = (KvasirThing){ KVASIR_THING_DECODE,
-                          .row = view->data.mask->n_waterfall - self->n_steps + step,
-                          .cell = get_cell (self, x) };
-  return TRUE;
+  thing->row = (guint) CLAMP (row, 0, (gint) panel->shot->n_rows - 1);
 }
 
 static gboolean
 mask_view_move (KvasirView *view, KvasirThing *thing, KvasirMove move)
 {
-  const KvasirMaskShot *shot = view->data.mask;
+  KvasirMaskView *self = mask_view (view);
   static const gint steps[][2] = {
     [KVASIR_MOVE_LEFT] = { 0, -1 },
     [KVASIR_MOVE_RIGHT] = { 0, 1 },
@@ -236,29 +351,39 @@ mask_view_move (KvasirView *view, KvasirThing *thing, KvasirMove move)
     [KVASIR_MOVE_FIRST] = { 0, -(1 << 28) },
     [KVASIR_MOVE_LAST] = { 0, 1 << 28 },
   };
+  const KvasirMaskPanel *panel = kvasir_mask_view_find_panel (self, thing);
+  if (panel == NULL)
+    panel = kvasir_mask_view_get_panel (self);
+  const KvasirMaskShot *shot = panel->shot;
   if (thing->kind != KVASIR_THING_MASK)
     {
       guint cell = thing->kind == KVASIR_THING_CELL ? MIN (thing->cell, shot->n_kv - 1) : 0;
-      *thing = (KvasirThing){ KVASIR_THING_MASK, .row = shot->n_rows - 1, .cell = cell };
+      *thing = (KvasirThing){ KVASIR_THING_MASK, .cache = shot->cache, .stream = shot->stream,
+                              .row = shot->n_rows - 1, .cell = cell };
       return TRUE;
     }
-  thing->row = (guint) CLAMP ((gint) thing->row + steps[move][0], 0, (gint) shot->n_rows - 1);
   thing->cell = (guint) CLAMP ((gint) thing->cell + steps[move][1], 0, (gint) shot->n_kv - 1);
+  if (steps[move][0] != 0)
+    move_row (self, panel, steps[move][0], thing);
   return TRUE;
 }
 
 static gboolean
 mask_view_translate (KvasirView *view, const KvasirThing *thing, KvasirThing *translated)
 {
-  const KvasirMaskShot *shot = view->data.mask;
+  const KvasirMaskPanel *panel = kvasir_mask_view_find_panel (mask_view (view), thing);
   *translated = *thing;
+  if (panel == NULL)
+    return FALSE;
+  const KvasirMaskShot *shot = panel->shot;
   if (thing->kind == KVASIR_THING_MASK)
     return thing->row < shot->n_rows && thing->cell < shot->n_kv;
   if (thing->kind == KVASIR_THING_DECODE)
     return thing->row < shot->n_waterfall;
-  if (thing->kind != KVASIR_THING_CELL || thing->cache != 0 || thing->cell >= shot->n_kv)
+  if (thing->kind != KVASIR_THING_CELL || thing->cell >= shot->n_kv)
     return FALSE;
-  *translated = (KvasirThing){ KVASIR_THING_MASK, .row = shot->n_rows - 1, .cell = thing->cell };
+  translated->kind = KVASIR_THING_MASK;
+  translated->row = shot->n_rows - 1;
   return TRUE;
 }
 

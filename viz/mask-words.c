@@ -7,16 +7,16 @@
 #define MAX_ROWS 64
 
 void
-kvasir_mask_view_append_row_name (KvasirMaskView *self, guint row, GString *out)
+kvasir_mask_panel_append_row_name (const KvasirMaskPanel *self, guint row, GString *out)
 {
-  const KvasirMaskShot *shot = self->base.data.mask;
-  g_autofree char *text = kvasir_view_dup_token_text (&self->base, shot->row_tokens[row]);
+  const KvasirMaskShot *shot = self->shot;
+  g_autofree char *text = kvasir_view_dup_token_text (&self->view->base, shot->row_tokens[row]);
   kvasir_palette_append_letters (out, &shot->row_seqs[row], " ", 3);
   g_string_append_printf (out, " %s \"%s\"", kvasir_format_count (shot->row_pos[row]).s, text);
 }
 
 static void
-append_counts (KvasirMaskView *self, guint row, GString *out)
+append_counts (const KvasirMaskPanel *self, guint row, GString *out)
 {
   KvasirMaskCounts counts;
   kvasir_mask_model_count_row (self->model, row, &counts);
@@ -27,17 +27,17 @@ append_counts (KvasirMaskView *self, guint row, GString *out)
 }
 
 static void
-append_row (KvasirMaskView *self, guint row, GString *out)
+append_row (const KvasirMaskPanel *self, guint row, GString *out)
 {
   g_string_append (out, _ ("row "));
-  kvasir_mask_view_append_row_name (self, row, out);
+  kvasir_mask_panel_append_row_name (self, row, out);
   g_string_append (out, " · ");
   append_counts (self, row, out);
   g_string_append_c (out, '\n');
 }
 
 static void
-append_blocks (KvasirMaskView *self, GString *out)
+append_blocks (const KvasirMaskPanel *self, GString *out)
 {
   const KvasirMaskModel *model = self->model;
   guint all = model->n_block_rows * model->n_block_columns;
@@ -51,7 +51,7 @@ append_blocks (KvasirMaskView *self, GString *out)
 }
 
 static void
-append_walk (KvasirMaskView *self, const KvasirThing *thing, GString *out)
+append_walk (const KvasirMaskPanel *self, const KvasirThing *thing, GString *out)
 {
   KvasirMaskTest tests[4];
   guint n = kvasir_mask_model_explain (self->model, thing->row, thing->cell, tests);
@@ -66,9 +66,9 @@ append_walk (KvasirMaskView *self, const KvasirThing *thing, GString *out)
 }
 
 static void
-describe_step (KvasirMaskView *self, const KvasirThing *thing, GString *out)
+describe_step (const KvasirMaskPanel *self, const KvasirThing *thing, GString *out)
 {
-  const KvasirMaskShot *shot = self->base.data.mask;
+  const KvasirMaskShot *shot = self->shot;
   if (thing->row >= shot->n_waterfall || thing->cell / 64 >= shot->waterfall_words)
     return;
   const guint64 *words = shot->waterfall + (gsize) thing->row * shot->waterfall_words;
@@ -88,37 +88,59 @@ describe_step (KvasirMaskView *self, const KvasirThing *thing, GString *out)
 }
 
 void
+kvasir_mask_panel_append_cache (const KvasirMaskPanel *self, GString *out)
+{
+  g_string_append (out, self->shot->cache_name);
+  if (self->shot->n_streams > 1)
+    g_string_append_printf (out, _ (", stream %u"), self->shot->stream);
+}
+
+void
 kvasir_mask_view_describe (KvasirView *view, const KvasirThing *thing, GString *out)
 {
-  KvasirMaskView *self = (KvasirMaskView *) view;
-  const KvasirMaskShot *shot = view->data.mask;
+  const KvasirMaskView *mask = (KvasirMaskView *) view;
+  const KvasirMaskPanel *self =
+      thing != NULL ? kvasir_mask_view_find_panel (mask, thing) : kvasir_mask_view_get_panel (mask);
+  if (self == NULL)
+    return;
   if (thing == NULL)
     {
-      append_row (self, kvasir_mask_view_get_row (self), out);
+      append_row (self, kvasir_mask_panel_get_row (self), out);
       append_blocks (self, out);
     }
   else if (thing->kind == KVASIR_THING_DECODE)
     describe_step (self, thing, out);
-  else if (thing->kind == KVASIR_THING_MASK && thing->row < shot->n_rows &&
-           thing->cell < shot->n_kv)
+  else if (thing->kind == KVASIR_THING_MASK && thing->row < self->shot->n_rows &&
+           thing->cell < self->shot->n_kv)
     {
       append_row (self, thing->row, out);
       append_walk (self, thing, out);
     }
 }
 
-void
-kvasir_mask_view_append_text (KvasirView *view, GString *out)
+static void
+append_panel (const KvasirMaskPanel *self, GString *out)
 {
-  KvasirMaskView *self = (KvasirMaskView *) view;
-  const KvasirMaskShot *shot = view->data.mask;
+  const KvasirMaskShot *shot = self->shot;
   guint first = shot->n_rows > MAX_ROWS ? shot->n_rows - MAX_ROWS : 0;
-  g_string_append_printf (out, _ ("mask of ubatch %s, %s: %s tokens × %s cells\n"),
-                          kvasir_format_count (shot->ubatch).s, shot->cache_name,
-                          kvasir_format_count (shot->n_rows).s, kvasir_format_count (shot->n_kv).s);
+  g_string_append_printf (out, _ ("mask of ubatch %s, "), kvasir_format_count (shot->ubatch).s);
+  kvasir_mask_panel_append_cache (self, out);
+  g_string_append_printf (out, _ (": %s tokens × %s cells\n"), kvasir_format_count (shot->n_rows).s,
+                          kvasir_format_count (shot->n_kv).s);
   append_blocks (self, out);
   if (first > 0)
     g_string_append_printf (out, _ ("the last %u rows:\n"), MAX_ROWS);
   for (guint row = first; row < shot->n_rows; row++)
     append_row (self, row, out);
+}
+
+void
+kvasir_mask_view_append_text (KvasirView *view, GString *out)
+{
+  const KvasirMaskView *self = (KvasirMaskView *) view;
+  for (guint i = 0; i < self->n_panels; i++)
+    {
+      g_string_append (out, i > 0 ? "\n" : "");
+      append_panel (&self->panels[i], out);
+    }
 }

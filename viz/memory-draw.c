@@ -55,12 +55,14 @@ typedef struct
   KvasirTextStyle style;
 } Table;
 
+/* @unplanned: of @measured, what comes and goes while the model works: no error of the plan. */
 static void
-draw_table_line (Table *table, const char *name, guint64 planned, guint64 measured)
+draw_table_line (
+    Table *table, const char *name, guint64 planned, guint64 measured, guint64 unplanned)
 {
   KvasirRect rect = table->self->table;
   double unit = table->self->unit;
-  KvasirFormatted error = kvasir_format_mib_difference (planned, measured);
+  KvasirFormatted error = kvasir_format_mib_difference (planned, measured - unplanned);
   gboolean same = g_strcmp0 (error.s, "0.0") == 0;
   kvasir_canvas_set_pen (table->canvas, table->style, KVASIR_RGB_TEXT);
   kvasir_canvas_text_right (table->canvas, rect.x + rect.w - 140 * unit, table->y,
@@ -98,13 +100,15 @@ draw_table (KvasirMemoryView *self, KvasirCanvas *canvas)
       KvasirRect swatch = { rect.x, round (table.y - 5 * unit), 11 * unit, 11 * unit };
       kvasir_canvas_fill_round (canvas, kvasir_palette_get_kind (kind), swatch, 2);
       draw_table_line (&table, kvasir_memory_sums_get_kind_label (kind), self->sums->planned[kind],
-                       self->sums->measured[kind]);
+                       self->sums->measured[kind],
+                       kind == KVASIR_KIND_CHECKPOINTS ? self->sums->measured[kind] : 0);
     }
   kvasir_canvas_fill (canvas, KVASIR_RGB_RULE,
                       (KvasirRect){ rect.x, round (table.y - 9 * unit), rect.w, 2 });
   table.y += 4 * unit;
   table.style = KVASIR_STYLE_MONO_STRONG;
-  draw_table_line (&table, _ ("all, MiB"), self->sums->total_planned, self->sums->total);
+  draw_table_line (&table, _ ("all, MiB"), self->sums->total_planned, self->sums->total,
+                   self->sums->measured[KVASIR_KIND_CHECKPOINTS]);
 }
 
 void

@@ -317,9 +317,12 @@ kvasir_memory_view_add_layers (KvasirMemoryView *self, double y, double height)
     {
       double middle = MARGIN + (i + 0.5) * slot;
       add_layer_bar (self, i, (KvasirRect){ MARGIN + i * slot, top, slot, height }, largest);
+      const KvasirLayerSum *layer = &self->sums->layers[i];
       if (slot >= 9 * self->unit)
         kvasir_memory_view_add_text (self, middle, letters, KVASIR_STYLE_NOTE, 0,
-                                     g_strdup (self->sums->layers[i].window ? "W" : "F"));
+                                     g_strdup (layer->k + layer->v == 0 ? "–"
+                                               : layer->window          ? "W"
+                                                                        : "F"));
       if (i % step == 0)
         kvasir_memory_view_add_text (self, middle, letters + 15 * self->unit, KVASIR_STYLE_TICK, 0,
                                      g_strdup_printf ("%u", i));

@@ -69,8 +69,9 @@ fill_facts (KvasirMemoryView *self, double x, double y, double width)
       "%s / %s", kvasir_format_mib (shot->weights_resident_bytes).s, kvasir_format_mib (weights).s);
   kvasir_legend_begin (self->facts, x, y, width, self->unit);
   kvasir_legend_add_head (self->facts, _ ("Now, in MiB"));
-  kvasir_legend_add (self->facts, KVASIR_SWATCH_PLAIN, kvasir_palette_get_kind (KVASIR_KIND_KV_K),
-                     NULL, _ ("KV cache, live / reserved"), live);
+  if (self->sums->kv_bytes > 0)
+    kvasir_legend_add (self->facts, KVASIR_SWATCH_PLAIN, kvasir_palette_get_kind (KVASIR_KIND_KV_K),
+                       NULL, _ ("KV cache, live / reserved"), live);
   kvasir_legend_add (self->facts, KVASIR_SWATCH_HATCH,
                      kvasir_palette_get_kind (KVASIR_KIND_WEIGHTS), NULL,
                      _ ("mapped file, resident / all"), resident);

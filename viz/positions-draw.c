@@ -70,7 +70,8 @@ draw_run (KvasirPositionsView *self,
        seq = kvasir_palette_next_seq (set, seq))
     if ((guint) seq != row->holding->seq)
       stripes[n++] = (guint) seq;
-  double x = round (kvasir_axis_get (&self->across, run->pos));
+  gboolean is_state = self->holdings->cache->is_recurrent;
+  double x = round (kvasir_axis_get (&self->across, is_state ? 0 : run->pos));
   double end = round (kvasir_axis_get (&self->across, (double) run->pos + run->n));
   double top = round (row->y - self->bar_height / 2);
   for (guint i = 0; i < n; i++)
@@ -129,6 +130,42 @@ draw_ends (KvasirPositionsView *self, KvasirCanvas *canvas, const KvasirPosition
   cairo_fill (cr);
 }
 
+/* What the next token of the sequence sees in layers that slide. */
+static void
+draw_window (KvasirPositionsView *self,
+             KvasirCanvas *canvas,
+             const KvasirHolding *holding,
+             double y)
+{
+  gint32 first = MAX (holding->pos_max + 2 - (gint32) self->sliding->cache->n_swa, 0);
+  double from = round (kvasir_axis_get (&self->across, first));
+  double to = round (kvasir_axis_get (&self->across, holding->pos_max + 1.0));
+  kvasir_canvas_fill (canvas, KVASIR_RGB_HORIZON, (KvasirRect){ from - 1, y - 1, 1.5, 8 });
+  kvasir_canvas_fill (canvas, KVASIR_RGB_HORIZON, (KvasirRect){ to - 0.5, y - 1, 1.5, 8 });
+  kvasir_canvas_fill (canvas, KVASIR_RGB_HORIZON, (KvasirRect){ from, y + 6, to - from, 1.5 });
+}
+
+/* A thin bar below: the sliding half. */
+static void
+draw_sliding (KvasirPositionsView *self, KvasirCanvas *canvas, const KvasirPositionsRow *row)
+{
+  guint seq = row->holding->seq;
+  const KvasirHolding *holding =
+      self->sliding != NULL ? kvasir_holdings_find (self->sliding, seq) : NULL;
+  double y = round (row->y + self->bar_height / 2 + 3);
+  if (holding == NULL || self->row_height < 24)
+    return;
+  for (guint i = 0; i < holding->n_runs; i++)
+    {
+      const KvasirPosRun *run = &self->sliding->runs[holding->first_run + i];
+      double from = round (kvasir_axis_get (&self->across, run->pos));
+      double to = round (kvasir_axis_get (&self->across, (double) run->pos + run->n));
+      kvasir_canvas_fill (canvas, kvasir_palette_get_sequence (seq),
+                          (KvasirRect){ from, y, MAX (to - from, 1), 4 });
+    }
+  draw_window (self, canvas, holding, y);
+}
+
 static void
 draw_bar (KvasirPositionsView *self, KvasirCanvas *canvas, const KvasirPositionsRow *row)
 {
@@ -141,6 +178,7 @@ draw_bar (KvasirPositionsView *self, KvasirCanvas *canvas, const KvasirPositions
     draw_run (self, canvas, row, &self->holdings->runs[holding->first_run + i]);
   kvasir_holdings_foreach_hole (self->holdings, holding, draw_hole_cb, &holes);
   draw_ends (self, canvas, row);
+  draw_sliding (self, canvas, row);
 }
 
 /* ---- the table */
@@ -177,7 +215,8 @@ draw_table_row (KvasirPositionsView *self, KvasirCanvas *canvas, const KvasirPos
     }
   gboolean complete = holding->n_holes == 0;
   g_autofree char *state =
-      complete
+      self->holdings->cache->is_recurrent ? g_strdup (_ ("one state"))
+      : complete
           ? g_strdup (_ ("complete"))
           : g_strdup_printf (ngettext ("%u hole", "%u holes", holding->n_holes), holding->n_holes);
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_STRONG, complete ? KVASIR_RGB_GOOD : KVASIR_RGB_WARN);
@@ -194,7 +233,11 @@ draw_heads (KvasirPositionsView *self, KvasirCanvas *canvas)
   double ticks = 34 * unit;
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_TITLE, KVASIR_RGB_LABEL);
   kvasir_canvas_text_clipped (canvas, 14, y, self->across.start - 20, _ ("Fork tree"));
-  kvasir_canvas_text (canvas, self->across.start, y, _ ("Positions held by each sequence"));
+  kvasir_canvas_text_clipped (canvas, self->across.start, y, self->across.length,
+                              self->sliding != NULL
+                                  ? _ ("Positions held by each sequence · thin: the sliding half, "
+                                       "bracket: its window")
+                                  : _ ("Positions held by each sequence"));
   kvasir_axis_draw_across (&self->across, canvas, ticks);
   for (gint64 n = 0; n <= self->across.end; n += self->across.step)
     {

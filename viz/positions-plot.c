@@ -43,6 +43,11 @@ draw_run (KvasirPositionsView *self, cairo_t *cr, guint seq, const KvasirPosRun 
   double y = kvasir_axis_get (&self->down, (double) index) + offset;
   double end_x = kvasir_axis_get (&self->across, (double) run->pos + run->n);
   double end_y = kvasir_axis_get (&self->down, (double) index + run->n) + offset;
+  if (self->holdings->cache->is_recurrent)
+    {
+      x = kvasir_axis_get (&self->across, 0);
+      y = end_y = kvasir_axis_get (&self->down, (double) index + 0.5) + offset;
+    }
   cairo_move_to (cr, x, y);
   cairo_line_to (cr, MAX (end_x, x + 1.5), end_y);
 }
@@ -84,20 +89,24 @@ kvasir_positions_view_draw_plot (KvasirPositionsView *self, KvasirCanvas *canvas
   double y = self->plot.y - 18 * unit;
   cairo_t *cr = kvasir_canvas_get_cairo (canvas);
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_TITLE, KVASIR_RGB_LABEL);
-  double width = kvasir_canvas_text (canvas, self->plot.x, y, _ ("Position × cell"));
+  gboolean is_state = self->holdings->cache->is_recurrent;
+  double width = kvasir_canvas_text (canvas, self->plot.x, y,
+                                     is_state ? _ ("Position × state") : _ ("Position × cell"));
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_NOTE, KVASIR_RGB_DIM);
-  kvasir_canvas_text_right (canvas, self->plot.x - 10, y, _ ("cell"));
+  kvasir_canvas_text_right (canvas, self->plot.x - 10, y, is_state ? _ ("state") : _ ("cell"));
   kvasir_canvas_text_clipped (
       canvas, self->plot.x + width + 18 * unit, y,
       self->base.width - self->plot.x - width - 32 * unit,
-      _ ("one dot per live cell; a short line away from its diagonal lies in cells that were used "
-         "again"));
+      is_state ? _ ("one line per state and owner: it is made of all positions up to its end")
+               : _ ("one dot per live cell; a short line away from its diagonal lies in cells that "
+                    "were used again"));
   draw_grid (self, canvas);
   cairo_save (cr);
   cairo_rectangle (cr, self->plot.x, self->plot.y - 2, self->plot.w, self->plot.h + 4);
   cairo_clip (cr);
   for (guint i = 0; i < self->n_rows; i++)
     draw_sequence (self, cr, self->rows[i].holding);
-  draw_head_lines (self, canvas);
+  if (!is_state)
+    draw_head_lines (self, canvas);
   cairo_restore (cr);
 }

@@ -21,6 +21,7 @@ typedef struct
 {
   KvasirView base;
   KvasirHoldings *holdings; /* (owned), of the first cache */
+  KvasirHoldings *sliding;  /* (owned) (nullable), of the sliding half beside it */
   KvasirPositionsRow *rows; /* (owned) [n_rows], children below their parents */
   guint n_rows;
   double row_height;

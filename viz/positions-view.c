@@ -19,6 +19,7 @@ static void
 clear_layout (KvasirPositionsView *self)
 {
   g_clear_pointer (&self->holdings, kvasir_holdings_free);
+  g_clear_pointer (&self->sliding, kvasir_holdings_free);
   g_clear_pointer (&self->rows, g_free);
   self->n_rows = 0;
 }
@@ -152,6 +153,9 @@ positions_view_layout (KvasirView *view)
     return;
   view->has_data = TRUE;
   self->holdings = kvasir_holdings_new (&view->data.cells->caches[0]);
+  for (guint i = 1; i < view->data.cells->n_caches && self->sliding == NULL; i++)
+    if (view->data.cells->caches[i].n_swa > 0)
+      self->sliding = kvasir_holdings_new (&view->data.cells->caches[i]);
   make_rows (self);
   set_row_sizes (self);
   place_columns (self);
@@ -179,7 +183,7 @@ find_in_row (const KvasirPositionsView *self,
   gint32 before = -1; /* last position below @pos */
   gint32 after = -1;
   *thing = (KvasirThing){ KVASIR_THING_SEQUENCE, .seq = seq };
-  if (pos < holding->pos_min || pos > holding->pos_max)
+  if (pos < holding->pos_min || pos > holding->pos_max || self->holdings->cache->is_recurrent)
     return;
   *thing = (KvasirThing){ KVASIR_THING_POSITION, .seq = seq, .pos = pos };
   if (kvasir_holdings_find_position (self->holdings, holding->seq, pos) != NULL)

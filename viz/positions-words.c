@@ -33,10 +33,30 @@ describe_position (KvasirPositionsView *self, const KvasirThing *thing, GString 
                           kvasir_format_count (run->shift).s);
 }
 
+/* A sequence that is one state. */
 static void
-append_sequence (const KvasirPositionsRow *row, GString *out)
+append_state (const KvasirHolding *holding, GString *out)
 {
-  const KvasirHolding *holding = row->holding;
+  g_string_append_printf (out, _ ("%s · one state of positions %s"),
+                          kvasir_palette_get_letter (holding->seq).s,
+                          kvasir_format_range (holding->pos_min, holding->pos_max).s);
+}
+
+static void
+append_sliding (const KvasirPositionsView *self, guint seq, GString *out)
+{
+  const KvasirHolding *holding =
+      self->sliding != NULL ? kvasir_holdings_find (self->sliding, seq) : NULL;
+  if (holding != NULL)
+    g_string_append_printf (out, _ ("sliding half: positions %s in %s cells, window %s\n"),
+                            kvasir_format_range (holding->pos_min, holding->pos_max).s,
+                            kvasir_format_count (holding->n_cells).s,
+                            kvasir_format_count (self->sliding->cache->n_swa).s);
+}
+
+static void
+append_held (const KvasirHolding *holding, GString *out)
+{
   g_string_append_printf (out, _ ("%s · %s positions %s in %s cells · "),
                           kvasir_palette_get_letter (holding->seq).s,
                           kvasir_format_count (holding->n_positions).s,
@@ -47,6 +67,15 @@ append_sequence (const KvasirPositionsRow *row, GString *out)
   else
     g_string_append_printf (out, ngettext ("%u hole", "%u holes", holding->n_holes),
                             holding->n_holes);
+}
+
+static void
+append_sequence (const KvasirPositionsView *self, const KvasirPositionsRow *row, GString *out)
+{
+  if (self->holdings->cache->is_recurrent)
+    append_state (row->holding, out);
+  else
+    append_held (row->holding, out);
   if (row->parent >= 0)
     g_string_append_printf (out, _ (" · forked from %s at %s"),
                             kvasir_palette_get_letter ((guint) row->shot->parent).s,
@@ -55,9 +84,10 @@ append_sequence (const KvasirPositionsRow *row, GString *out)
 }
 
 static void
-describe_sequence (const KvasirPositionsRow *row, GString *out)
+describe_sequence (const KvasirPositionsView *self, const KvasirPositionsRow *row, GString *out)
 {
-  append_sequence (row, out);
+  append_sequence (self, row, out);
+  append_sliding (self, row->holding->seq, out);
   g_string_append_printf (out, _ ("%s cells its own, %s shared · next position %s\n"),
                           kvasir_format_count (row->holding->n_own).s,
                           kvasir_format_count (row->holding->n_cells - row->holding->n_own).s,
@@ -113,7 +143,7 @@ kvasir_positions_view_describe (KvasirView *view, const KvasirThing *thing, GStr
   else if (thing->kind == KVASIR_THING_HOLE)
     describe_hole (thing, out);
   else if (thing->kind == KVASIR_THING_SEQUENCE && row != NULL)
-    describe_sequence (row, out);
+    describe_sequence (self, row, out);
 }
 
 static void
@@ -142,7 +172,8 @@ kvasir_positions_view_append_text (KvasirView *view, GString *out)
   for (guint i = 0; i < self->n_rows; i++)
     {
       const KvasirHolding *holding = self->rows[i].holding;
-      append_sequence (&self->rows[i], out);
+      append_sequence (self, &self->rows[i], out);
+      append_sliding (self, holding->seq, out);
       kvasir_holdings_foreach_hole (self->holdings, holding, append_hole_cb, out);
       for (guint j = 0; j < holding->n_runs; j++)
         append_run (self, &self->holdings->runs[holding->first_run + j], out);

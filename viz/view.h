@@ -22,7 +22,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   const KvasirCellsShot *cells;
-  const KvasirMaskShot *mask;
+  const KvasirMaskShot *mask; /* and those of the next caches behind it */
   const KvasirMemoryShot *memory;
   guint32 step;
 } KvasirVizData;
@@ -36,8 +36,8 @@ typedef enum
   KVASIR_THING_FREE,     /* all free cells */
   KVASIR_THING_POSITION, /* seq, pos */
   KVASIR_THING_HOLE,     /* seq, pos, n */
-  KVASIR_THING_MASK,     /* row, cell */
-  KVASIR_THING_DECODE,   /* row of the waterfall, cell */
+  KVASIR_THING_MASK,     /* cache, stream, row, cell */
+  KVASIR_THING_DECODE,   /* cache, stream, row of the waterfall, cell */
   KVASIR_THING_BYTES,    /* index: a part of the memory page */
   KVASIR_THING_MESSAGE,  /* message_id: all its cells */
   KVASIR_THING_RUNS      /* the runs given to kvasir_view_set_runs() */

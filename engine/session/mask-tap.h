@@ -27,10 +27,11 @@ void kvasir_mask_tap_set_shown (KvasirMaskTap *self, gboolean shown);
 void kvasir_mask_tap_note (KvasirMaskTap *self, const KvasirUbatch *ubatch);
 /* Cells have changed by other means. */
 void kvasir_mask_tap_invalidate (KvasirMaskTap *self);
-/* (transfer full) (nullable): NULL before the first batch, or where it was missed. */
+/* (transfer full) (nullable): one for each cache that attention reads, of the first stream of the
+ * batch; NULL before the first batch, or where it was missed. */
 KvasirMaskShot *kvasir_mask_tap_build (KvasirMaskTap *self) G_GNUC_WARN_UNUSED_RESULT;
 
-/* n_kv of the last physical batch, 0 before the first. */
-guint kvasir_mask_tap_get_n_kv (const KvasirMaskTap *self);
+/* n_kv of the last physical batch of a stream, 0 before the first, and of states. */
+guint kvasir_mask_tap_get_n_kv (const KvasirMaskTap *self, guint cache, guint stream);
 
 G_END_DECLS

@@ -113,6 +113,7 @@ build_cache (KvasirSession *session, const KvasirMemory *memory, guint cache, Kv
   g_strlcpy (shot->type_v, kvasir_type_get_name (info.type_v), sizeof shot->type_v);
   shot->size = info.size;
   shot->n_streams = info.n_streams;
+  shot->is_recurrent = info.is_recurrent;
   shot->n_swa = info.n_swa;
   shot->n_layers = info.n_layers;
   shot->bytes_per_cell = info.bytes_per_cell;
@@ -128,9 +129,11 @@ build_cache (KvasirSession *session, const KvasirMemory *memory, guint cache, Kv
   memset (shot->tokens, 0xff, n_cells * sizeof (gint32));
   shot->steps = g_new0 (guint32, n_cells);
   for (guint i = 0; i < info.n_streams; i++)
-    build_stream (memory, cache, i, shot, spans, &pool);
-  if (cache == 0)
-    shot->streams[0].n_kv = kvasir_mask_tap_get_n_kv (kvasir_session_get_mask_tap (session));
+    {
+      build_stream (memory, cache, i, shot, spans, &pool);
+      shot->streams[i].n_kv =
+          kvasir_mask_tap_get_n_kv (kvasir_session_get_mask_tap (session), cache, i);
+    }
 
   shot->n_spans = spans->len;
   shot->spans = (KvasirSpan *) (void *) g_array_free (spans, FALSE);
@@ -139,9 +142,16 @@ build_cache (KvasirSession *session, const KvasirMemory *memory, guint cache, Kv
   g_hash_table_unref (pool.places);
 }
 
-/* How many cells each sequence holds in the first cache, and how many of them alone. */
+/* What a sequence holds in the first cache. */
+typedef struct
+{
+  guint n_cells;
+  guint n_own;    /* by it alone */
+  gint32 pos_min; /* where n_cells > 0 */
+} Held;
+
 static void
-count_held (const KvasirCacheShot *cache, guint *n_cells, guint *n_own)
+count_held (const KvasirCacheShot *cache, Held *held)
 {
   for (guint i = 0; i < cache->n_spans; i++)
     {
@@ -151,9 +161,10 @@ count_held (const KvasirCacheShot *cache, guint *n_cells, guint *n_own)
       for (guint w = 0; w < G_N_ELEMENTS (set->w); w++)
         for (guint64 bits = set->w[w]; bits != 0; bits &= bits - 1)
           {
-            guint seq = w * 64 + (guint) __builtin_ctzll (bits);
-            n_cells[seq] += span->n;
-            n_own[seq] += own ? span->n : 0;
+            Held *of_seq = &held[w * 64 + (guint) __builtin_ctzll (bits)];
+            of_seq->pos_min = of_seq->n_cells == 0 ? span->pos : MIN (of_seq->pos_min, span->pos);
+            of_seq->n_cells += span->n;
+            of_seq->n_own += own ? span->n : 0;
           }
     }
 }
@@ -179,21 +190,21 @@ static void
 build_seqs (KvasirSession *session, const KvasirMemory *memory, KvasirCellsShot *cells)
 {
   const KvasirSeqTable *table = kvasir_session_get_seqs (session);
-  guint n_cells[KVASIR_MAX_SEQS] = { 0 };
-  guint n_own[KVASIR_MAX_SEQS] = { 0 };
+  Held held[KVASIR_MAX_SEQS] = { { 0 } };
   GArray *seqs = g_array_new (FALSE, FALSE, sizeof (KvasirSeqShot));
   GArray *runs = g_array_new (FALSE, FALSE, sizeof (KvasirMessageRun));
 
-  count_held (&cells->caches[0], n_cells, n_own);
+  count_held (&cells->caches[0], held);
   for (guint i = 0; i < kvasir_seq_table_get_n_seqs (table); i++)
     {
       const KvasirSeqRecord *record = kvasir_seq_table_get (table, (gint) i);
       KvasirSeqShot seq = {
         .seq = (gint) i,
-        .pos_min = kvasir_memory_seq_pos_min (memory, (gint) i),
+        /* A state is made of all positions up to its own. */
+        .pos_min = cells->caches[0].is_recurrent ? 0 : held[i].pos_min,
         .pos_max = kvasir_memory_seq_pos_max (memory, (gint) i),
-        .n_cells = n_cells[i],
-        .n_own = n_own[i],
+        .n_cells = held[i].n_cells,
+        .n_own = held[i].n_own,
         .chat_id = record->chat_id,
         .leaf_id = record->leaf_id,
         .parent = record->parent,
@@ -225,6 +236,7 @@ build_cells (KvasirSession *session)
 
 /* ---- memory */
 
+/* Of cells; states are not cells. */
 static guint64
 count_live_bytes (const KvasirMemory *memory)
 {
@@ -233,7 +245,7 @@ count_live_bytes (const KvasirMemory *memory)
     {
       KvasirCacheInfo info;
       kvasir_memory_get_cache_info (memory, c, &info);
-      for (guint s = 0; s < info.n_streams; s++)
+      for (guint s = 0; !info.is_recurrent && s < info.n_streams; s++)
         n_bytes += kvasir_memory_get_used (memory, c, s) * info.bytes_per_cell;
     }
   return n_bytes;

@@ -30,16 +30,20 @@ cells_shot_free (KvasirCellsShot *self)
 }
 
 static void
-mask_shot_free (KvasirMaskShot *self)
+mask_shot_free (KvasirMaskShot *first)
 {
-  g_free (self->row_tokens);
-  g_free (self->row_pos);
-  g_free (self->row_seqs);
-  g_free (self->words);
-  g_free (self->cell_pos);
-  g_free (self->cell_seqs);
-  g_free (self->waterfall);
-  g_free (self);
+  for (KvasirMaskShot *self = first, *next; self != NULL; self = next)
+    {
+      next = self->next;
+      g_free (self->row_tokens);
+      g_free (self->row_pos);
+      g_free (self->row_seqs);
+      g_free (self->words);
+      g_free (self->cell_pos);
+      g_free (self->cell_seqs);
+      g_free (self->waterfall);
+      g_free (self);
+    }
 }
 
 static void

@@ -45,8 +45,9 @@ typedef struct
 typedef struct
 {
   char name[16];
-  guint size;
+  guint size; /* cells of a stream */
   guint n_streams;
+  gboolean is_recurrent; /* a cell is the state of a sequence after all of its tokens */
   guint n_swa;
   guint n_layers;
   guint64 bytes_per_cell;
@@ -65,7 +66,7 @@ typedef struct
 typedef struct
 {
   gint seq;
-  gint32 pos_min;
+  gint32 pos_min; /* of what the first cache holds; with states alone 0 */
   gint32 pos_max;
   guint n_cells;     /* held in the first cache */
   guint n_own;       /* of these, held by nobody else */
@@ -95,10 +96,15 @@ typedef struct
   KvasirMessageRun *message_runs;
 } KvasirCellsShot;
 
-/* Mask of one ubatch over one cache, as the kernel read it. */
-typedef struct
+/* Mask of one ubatch over one stream of one cache, as the kernel read it. */
+typedef struct _KvasirMaskShot KvasirMaskShot;
+struct _KvasirMaskShot
 {
+  KvasirMaskShot *next; /* (owned) (nullable): of the same ubatch over the next cache */
   char cache_name[16];
+  guint cache;
+  guint stream; /* whose cells the columns are */
+  guint n_streams;
   guint ubatch; /* counted since the memory was made */
   guint n_rows;
   guint n_kv;
@@ -115,7 +121,7 @@ typedef struct
   guint n_waterfall;
   gsize waterfall_words;
   guint64 *waterfall; /* [n_waterfall][waterfall_words] */
-} KvasirMaskShot;
+};
 
 typedef struct
 {

@@ -74,6 +74,24 @@ hovered_cb (KvasirViewPage *page, gpointer user_data)
   kvasir_inspector_update_words (user_data);
 }
 
+static const char *const reasons[] = {
+  N_ ("There are no cells yet."),
+  N_ ("There are no cells yet."),
+  N_ ("There is no mask of the last step. It appears with the next token."),
+  N_ ("Nothing is allocated yet."),
+};
+
+/* Why a page is empty. */
+static const char *
+get_reason (const KvasirInspector *self, guint index)
+{
+  const KvasirCellsShot *cells = self->parts.cells != NULL ? self->parts.cells->cells : NULL;
+  if (index == KVASIR_INSPECTOR_MASK && cells != NULL && cells->n_caches == 1 &&
+      cells->caches[0].is_recurrent)
+    return _ ("This model has no attention: each sequence is one state, and no mask is read.");
+  return _ (reasons[index]);
+}
+
 static void
 drawn_cb (KvasirViewPage *page, gpointer user_data)
 {
@@ -81,7 +99,11 @@ drawn_cb (KvasirViewPage *page, gpointer user_data)
   guint index = kvasir_inspector_get_page (self);
   gboolean empty = !kvasir_view_has_data (kvasir_view_page_get_view (page));
   if (index < KVASIR_N_VIEW_PAGES)
-    gtk_widget_set_visible (self->nothing[index], empty);
+    {
+      gtk_widget_set_visible (self->nothing[index], empty);
+      if (empty)
+        gtk_label_set_text (GTK_LABEL (self->nothing[index]), get_reason (self, index));
+    }
   kvasir_inspector_update_headline (self);
   kvasir_inspector_queue_words (self);
 }
@@ -100,12 +122,6 @@ locked_cb (KvasirViewPage *page, gpointer user_data)
 static GtkWidget *
 make_view_page (KvasirInspector *self, guint index, KvasirView *view, const char *title)
 {
-  static const char *const reasons[] = {
-    N_ ("There are no cells yet."),
-    N_ ("There are no cells yet."),
-    N_ ("There is no mask of the last step. It appears with the next token."),
-    N_ ("Nothing is allocated yet."),
-  };
   GtkWidget *overlay = gtk_overlay_new ();
   GtkWidget *scrolled = gtk_scrolled_window_new ();
   GtkWidget *page = kvasir_view_page_new (view, title);

@@ -90,6 +90,12 @@ void
 kvasir_inspector_take_snapshot (KvasirInspector *self, const KvasirSnapshot *snapshot)
 {
   kvasir_parts_update (&self->latest, snapshot);
+  if (snapshot->cells != NULL)
+    {
+      KvasirEventPlaces places;
+      kvasir_event_places_init (&places, snapshot->cells);
+      kvasir_log_model_set_places (kvasir_log_page_get_model (self->log), &places);
+    }
   if (!self->following)
     return;
   kvasir_parts_copy (&self->parts, &self->latest);

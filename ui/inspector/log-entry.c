@@ -42,11 +42,13 @@ KvasirLogEntry *
 kvasir_log_entry_new (const KvasirEvent *event,
                       const gint32 *data,
                       guint n_data,
+                      const KvasirEventPlaces *places,
                       KvasirTokenTextFunc token_text,
                       gpointer user_data)
 {
   KvasirLogEntry *self = g_object_new (KVASIR_TYPE_LOG_ENTRY, NULL);
   GString *text = g_string_new (NULL);
+  kvasir_event_append_place (event, places, text);
   kvasir_event_append_text (event, data, n_data, token_text, user_data, text);
   self->kind = kvasir_event_get_log_kind (event->type);
   self->text = g_string_free (text, FALSE);

@@ -15,6 +15,7 @@ G_DECLARE_FINAL_TYPE (KvasirLogEntry, kvasir_log_entry, KVASIR, LOG_ENTRY, GObje
 KvasirLogEntry *kvasir_log_entry_new (const KvasirEvent *event,
                                       const gint32 *data,
                                       guint n_data,
+                                      const KvasirEventPlaces *places,
                                       KvasirTokenTextFunc token_text,
                                       gpointer user_data) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -28,6 +28,7 @@ struct _KvasirLogModel
   guint filter;
   GArray *visible; /* (owned) of guint64, ascending: the rows */
   guint n_gone;    /* of them at the front, that have left the ring and the list knows it */
+  KvasirEventPlaces places;
   KvasirTokenTextFunc token_text;
   gpointer token_text_data;
 };
@@ -81,7 +82,7 @@ kvasir_log_model_get_item (GListModel *list, guint position)
   Record *record = get_record (self, get_number (self, position));
   if (record->entry == NULL)
     record->entry = kvasir_log_entry_new (&record->event, record->data, record->n_data,
-                                          self->token_text, self->token_text_data);
+                                          &self->places, self->token_text, self->token_text_data);
   return g_object_ref (record->entry);
 }
 
@@ -120,6 +121,13 @@ drop_before (KvasirLogModel *self, guint64 number)
       g_array_remove_range (self->visible, 0, self->n_gone);
       self->n_gone = 0;
     }
+}
+
+void
+kvasir_log_model_set_places (KvasirLogModel *self, const KvasirEventPlaces *places)
+{
+  g_return_if_fail (KVASIR_IS_LOG_MODEL (self));
+  self->places = *places;
 }
 
 void

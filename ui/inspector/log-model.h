@@ -27,6 +27,9 @@ void kvasir_log_model_set_token_text (KvasirLogModel *self,
                                       KvasirTokenTextFunc func,
                                       gpointer user_data);
 
+/* Names the caches of the lines that are made from now on. */
+void kvasir_log_model_set_places (KvasirLogModel *self, const KvasirEventPlaces *places);
+
 void kvasir_log_model_append (KvasirLogModel *self,
                               const KvasirEvent *event,
                               const gint32 *data,

@@ -237,6 +237,9 @@ test_chats_take_turns (gconstpointer data)
       rig_add_user (request, chat, "Hello there, what is a cell?");
       g_autoptr (Answer) answer = rig_run (rig, request, 0);
       g_assert_cmpint (answer->end.kind, ==, KVASIR_NOTICE_DONE);
+      /* The state after the same beginning serves every chat, where it needs no cells beside it. */
+      g_assert_cmpuint (answer->end.n_reused, ==,
+                        chat > 1 && !rig->session->has_cells ? answer->end.n_total - 1 : 0);
       g_assert_cmpuint (rig_count_notices (rig, KVASIR_NOTICE_EVICTED), ==, chat == 5 ? 1 : 0);
       if (chat == 5)
         g_assert_cmpuint (rig_find_notice (rig, KVASIR_NOTICE_EVICTED)->chat_id, ==, 1);

@@ -25,6 +25,7 @@ static int seconds;
 static int message = -1;
 static gboolean all;
 static gboolean dark;
+static gboolean streams;
 
 static const GOptionEntry options[] = {
   { "model", 0, 0, G_OPTION_ARG_FILENAME, &model_path, "Model that stands behind", "FILE" },
@@ -35,6 +36,7 @@ static const GOptionEntry options[] = {
   { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "End after this time and print the gaps", "N" },
   { "message", 0, 0, G_OPTION_ARG_INT, &message, "Message whose cells are outlined", "N" },
   { "all", 0, 0, G_OPTION_ARG_NONE, &all, "All five pages at once", NULL },
+  { "streams", 0, 0, G_OPTION_ARG_NONE, &streams, "Cells of its own for each sequence", NULL },
   { "dark", 0, 0, G_OPTION_ARG_NONE, &dark, "Dark style", NULL },
   { NULL }
 };
@@ -215,6 +217,8 @@ main (int argc, char **argv)
     {
       KvasirContextParams params;
       kvasir_context_params_init (&params);
+      params.kv_unified = !streams;
+      params.n_seq_max = streams ? 3 : params.n_seq_max;
       kvasir_engine_client_load (demo.client, model_path, &params);
     }
   if (seconds > 0)
