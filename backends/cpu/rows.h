@@ -33,3 +33,19 @@ void kvasir_q4_k_to_float (const void *row, float *out, int64_t n);
 void kvasir_q5_k_to_float (const void *row, float *out, int64_t n);
 void kvasir_q6_k_to_float (const void *row, float *out, int64_t n);
 void kvasir_iq4_xs_to_float (const void *row, float *out, int64_t n);
+
+/* Points of lattices. */
+void kvasir_iq2_xxs_to_float (const void *row, float *out, int64_t n);
+void kvasir_iq2_xs_to_float (const void *row, float *out, int64_t n);
+void kvasir_iq2_s_to_float (const void *row, float *out, int64_t n);
+void kvasir_iq3_xxs_to_float (const void *row, float *out, int64_t n);
+void kvasir_iq3_s_to_float (const void *row, float *out, int64_t n);
+void kvasir_iq1_s_to_float (const void *row, float *out, int64_t n);
+void kvasir_iq1_m_to_float (const void *row, float *out, int64_t n);
+
+/* Few bits without a lattice, and NVFP4. */
+void kvasir_tq1_0_to_float (const void *row, float *out, int64_t n);
+void kvasir_tq2_0_to_float (const void *row, float *out, int64_t n);
+void kvasir_q1_0_to_float (const void *row, float *out, int64_t n);
+void kvasir_q2_0_to_float (const void *row, float *out, int64_t n);
+void kvasir_nvfp4_to_float (const void *row, float *out, int64_t n);

@@ -80,27 +80,60 @@ rig_tensor (Rig *rig, KvasirType type, gint64 ne0, gint64 ne1, gint64 ne2)
   return tensor;
 }
 
-/* Random bits with halves of a usable size where the type keeps its scales. */
+/* Where the type keeps its scales, halves all, in a block of @n_bytes. */
+static gsize
+get_scale_offset (KvasirType type, gsize n_bytes)
+{
+  switch (type)
+    {
+    case KVASIR_TYPE_Q2_K:
+      return 80;
+    case KVASIR_TYPE_Q3_K:
+    case KVASIR_TYPE_Q6_K:
+    case KVASIR_TYPE_TQ1_0:
+    case KVASIR_TYPE_TQ2_0:
+      return n_bytes - 2;
+    default:
+      return 0;
+    }
+}
+
+/* Scales that are no halves; FALSE if they are. */
+static gboolean
+fill_odd_scales (GRand *rand, KvasirType type, guint8 *block)
+{
+  switch (type)
+    {
+    case KVASIR_TYPE_MXFP4:
+      block[0] = (guint8) g_rand_int_range (rand, 118, 124);
+      return TRUE;
+    case KVASIR_TYPE_NVFP4:
+      for (int i = 0; i < 4; i++)
+        block[i] = (guint8) g_rand_int_range (rand, 40, 70);
+      return TRUE;
+    case KVASIR_TYPE_IQ1_M:
+      /* The upper two nibbles of the half, in the last two words. */
+      block[53] = (guint8) ((block[53] & 0x0f) | g_rand_int_range (rand, 4, 8) << 4);
+      block[55] = (guint8) ((block[55] & 0x0f) | 0x10);
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+/* Random bits with scales of a usable size. */
 static void
 fill_blocks (GRand *rand, KvasirType type, guint8 *data, gsize n_bytes)
 {
   gsize block = kvasir_type_get_block_bytes ((int) type);
-  gsize scale = type == KVASIR_TYPE_Q2_K                               ? 80
-                : type == KVASIR_TYPE_Q3_K || type == KVASIR_TYPE_Q6_K ? block - 2
-                                                                       : 0;
+  gsize scale = get_scale_offset (type, block);
   gsize n_scales =
       type == KVASIR_TYPE_Q2_K || type == KVASIR_TYPE_Q4_K || type == KVASIR_TYPE_Q5_K ? 2 : 1;
 
   for (gsize i = 0; i < n_bytes; i++)
     data[i] = (guint8) g_rand_int (rand);
-  if (type == KVASIR_TYPE_MXFP4)
-    {
-      for (gsize i = 0; i < n_bytes; i += block)
-        data[i] = (guint8) g_rand_int_range (rand, 118, 124);
-      return;
-    }
   for (gsize i = 0; i < n_bytes; i += block)
-    for (gsize j = 0; j < n_scales; j++)
+    for (gsize j = 0; j < n_scales && !fill_odd_scales (rand, type, data + i); j++)
       {
         data[i + scale + 2 * j] = (guint8) g_rand_int (rand);
         data[i + scale + 2 * j + 1] = (guint8) (0x14 + g_rand_int_range (rand, 0, 4));

@@ -5,9 +5,13 @@
 #include "backends/cpu/half.h"
 #include "rig.h"
 
-static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_BF16,
-                                    KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q8_0, KVASIR_TYPE_Q4_K,
-                                    KVASIR_TYPE_Q6_K, KVASIR_TYPE_MXFP4 };
+static const KvasirType types[] = {
+  KVASIR_TYPE_F32,     KVASIR_TYPE_F16,    KVASIR_TYPE_BF16,  KVASIR_TYPE_Q4_0,
+  KVASIR_TYPE_Q8_0,    KVASIR_TYPE_Q4_K,   KVASIR_TYPE_Q6_K,  KVASIR_TYPE_MXFP4,
+  KVASIR_TYPE_IQ2_XXS, KVASIR_TYPE_IQ2_XS, KVASIR_TYPE_IQ2_S, KVASIR_TYPE_IQ3_XXS,
+  KVASIR_TYPE_IQ3_S,   KVASIR_TYPE_IQ1_S,  KVASIR_TYPE_IQ1_M, KVASIR_TYPE_TQ1_0,
+  KVASIR_TYPE_TQ2_0,   KVASIR_TYPE_NVFP4,  KVASIR_TYPE_Q1_0,  KVASIR_TYPE_Q2_0,
+};
 
 static float *
 get_floats (const KvasirTensor *tensor, gint64 j, gint64 k)

@@ -6,10 +6,13 @@
 #include "rig.h"
 
 static const KvasirType types[] = {
-  KVASIR_TYPE_F32,  KVASIR_TYPE_F16,    KVASIR_TYPE_BF16,   KVASIR_TYPE_Q4_0,
-  KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q5_0,   KVASIR_TYPE_Q5_1,   KVASIR_TYPE_Q8_0,
-  KVASIR_TYPE_Q2_K, KVASIR_TYPE_Q3_K,   KVASIR_TYPE_Q4_K,   KVASIR_TYPE_Q5_K,
-  KVASIR_TYPE_Q6_K, KVASIR_TYPE_IQ4_NL, KVASIR_TYPE_IQ4_XS, KVASIR_TYPE_MXFP4,
+  KVASIR_TYPE_F32,     KVASIR_TYPE_F16,    KVASIR_TYPE_BF16,   KVASIR_TYPE_Q4_0,
+  KVASIR_TYPE_Q4_1,    KVASIR_TYPE_Q5_0,   KVASIR_TYPE_Q5_1,   KVASIR_TYPE_Q8_0,
+  KVASIR_TYPE_Q2_K,    KVASIR_TYPE_Q3_K,   KVASIR_TYPE_Q4_K,   KVASIR_TYPE_Q5_K,
+  KVASIR_TYPE_Q6_K,    KVASIR_TYPE_IQ4_NL, KVASIR_TYPE_IQ4_XS, KVASIR_TYPE_MXFP4,
+  KVASIR_TYPE_IQ2_XXS, KVASIR_TYPE_IQ2_XS, KVASIR_TYPE_IQ2_S,  KVASIR_TYPE_IQ3_XXS,
+  KVASIR_TYPE_IQ3_S,   KVASIR_TYPE_IQ1_S,  KVASIR_TYPE_IQ1_M,  KVASIR_TYPE_TQ1_0,
+  KVASIR_TYPE_TQ2_0,   KVASIR_TYPE_NVFP4,  KVASIR_TYPE_Q1_0,   KVASIR_TYPE_Q2_0,
 };
 
 /* Activations rounded to eight bits cost about 3e-5 of the power, to sixteen about 7e-10: with a
@@ -171,6 +174,28 @@ test_beyond_halves (void)
       }
 }
 
+/* Scales of 1; beside those of the runs of a block of 256, which are up to 128, of 1 / 64. */
+static void
+set_scales (KvasirType type, guint8 *block)
+{
+  gsize bytes = kvasir_type_get_block_bytes ((int) type);
+  gboolean is_wide = kvasir_type_get_block_len ((int) type) == 256;
+  gboolean is_last = type == KVASIR_TYPE_Q3_K || type == KVASIR_TYPE_Q6_K;
+  gsize at = type == KVASIR_TYPE_Q2_K ? 80 : is_last ? bytes - 2 : 0;
+
+  if (type == KVASIR_TYPE_MXFP4)
+    {
+      block[0] = 128;
+      return;
+    }
+  block[at] = 0;
+  block[at + 1] = is_wide ? 0x24 : 0x3c;
+  if (type == KVASIR_TYPE_Q4_1 || type == KVASIR_TYPE_Q5_1)
+    block[at + 2] = block[at + 3] = 0;
+  if (type == KVASIR_TYPE_Q2_K || type == KVASIR_TYPE_Q4_K || type == KVASIR_TYPE_Q5_K)
+    memcpy (block + at + 2, block + at, 2);
+}
+
 /* Weights and activations at the ends of their ranges: integer sums must not overflow. A sum of
  * 16 bits that wraps or stays at its end is wrong by 2^15 / 127 = 258 or more. Long steps round the
  * activations' scale to a half, by 2^-11 of at most 256 products of 255. */
@@ -186,13 +211,7 @@ check_extremes (KvasirCpuIsa isa, KvasirType type, guint8 bits, float sign, int 
 
   memset (bytes, bits, w->nb[2]);
   for (gsize i = 0; i < w->nb[2]; i += block)
-    {
-      bytes[i] = type == KVASIR_TYPE_MXFP4 ? 128 : 0;
-      if (type != KVASIR_TYPE_MXFP4)
-        bytes[i + 1] = 0x3c;
-      if (type == KVASIR_TYPE_Q4_1 || type == KVASIR_TYPE_Q5_1)
-        bytes[i + 2] = bytes[i + 3] = 0;
-    }
+    set_scales (type, bytes + i);
   for (int i = 0; i < 256 * n; i++)
     ((float *) x->data)[i] = sign;
   g_autofree float *weights = rig_get_floats (w);
@@ -206,9 +225,11 @@ check_extremes (KvasirCpuIsa isa, KvasirType type, guint8 bits, float sign, int 
 static void
 test_extremes (void)
 {
-  static const KvasirType int8_types[] = { KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q5_0,
-                                           KVASIR_TYPE_Q5_1, KVASIR_TYPE_Q8_0, KVASIR_TYPE_IQ4_NL,
-                                           KVASIR_TYPE_MXFP4 };
+  static const KvasirType int8_types[] = { KVASIR_TYPE_Q4_0,  KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q5_0,
+                                           KVASIR_TYPE_Q5_1,  KVASIR_TYPE_Q8_0, KVASIR_TYPE_IQ4_NL,
+                                           KVASIR_TYPE_MXFP4, KVASIR_TYPE_Q2_K, KVASIR_TYPE_Q3_K,
+                                           KVASIR_TYPE_Q4_K,  KVASIR_TYPE_Q5_K, KVASIR_TYPE_Q6_K,
+                                           KVASIR_TYPE_IQ4_XS };
   static const guint8 bits[] = { 0x00, 0xff, 0x80, 0x7f, 0x0f, 0xf0 };
 
   for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)

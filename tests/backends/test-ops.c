@@ -177,6 +177,45 @@ test_table (void)
       check_table (*isa, written[i]);
 }
 
+/* Rows of a table of weights, out of order and twice. */
+static void
+check_weights (KvasirCpuIsa isa, KvasirType type)
+{
+  static const gint32 wanted[] = { 6, 2, 2, 0 };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (21);
+  g_autoptr (Rig) rig = rig_new (isa, 2);
+  KvasirTensor *table = rig_random (rig, rand, type, 512, 7, 1);
+  KvasirTensor *ids = rig_tensor (rig, KVASIR_TYPE_I32, 4, 1, 1);
+  KvasirTensor *got = rig_node (rig, KVASIR_OP_GET_ROWS, (gint64[]){ 512, 4, 1 }, table, ids, NULL);
+  g_autofree float *floats = rig_get_floats (table);
+
+  memcpy (ids->data, wanted, sizeof wanted);
+  g_assert_cmpint (rig_compute (rig, 4, 0), ==, KVASIR_STATUS_OK);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 512; j++)
+      {
+        float expected = floats[wanted[i] * 512 + j];
+        g_assert_cmpfloat_with_epsilon (get (got, j, i, 0), expected,
+                                        1e-5f * fabsf (expected) + 1e-7f);
+      }
+}
+
+/* Every type that weights may have. */
+static void
+test_weights (void)
+{
+  int n_types = 0;
+
+  for (int type = 0; type < KVASIR_N_TYPES; type++)
+    if (kvasir_scalar_to_float[type] != NULL)
+      {
+        n_types++;
+        for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+          check_weights (*isa, (KvasirType) type);
+      }
+  g_assert_cmpint (n_types, ==, 28);
+}
+
 static void
 check_cpy (KvasirCpuIsa isa, KvasirType from, KvasirType to)
 {
@@ -249,6 +288,7 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/ops/rms-norm", test_rms_norm);
   g_test_add_func ("/backends/ops/add-and-mul-repeat-their-operand", test_binary);
   g_test_add_func ("/backends/ops/rows-go-to-tables-and-back", test_table);
+  g_test_add_func ("/backends/ops/get-rows-reads-every-type-of-weights", test_weights);
   g_test_add_func ("/backends/ops/cpy-converts", test_cpy);
   g_test_add_func ("/backends/ops/impossible-operands-are-not-supported", test_unsupported);
   return g_test_run ();

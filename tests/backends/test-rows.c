@@ -28,6 +28,7 @@ test_type_sizes (void)
     { 27, 1, 8, "i64" },        { 28, 1, 8, "f64" },        { 29, 256, 56, "iq1_m" },
     { 30, 1, 2, "bf16" },       { 34, 256, 54, "tq1_0" },   { 35, 256, 66, "tq2_0" },
     { 39, 32, 17, "mxfp4" },    { 40, 64, 36, "nvfp4" },    { 41, 128, 18, "q1_0" },
+    { 42, 64, 18, "q2_0" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (known); i++)
@@ -70,6 +71,15 @@ typedef struct
   gint32 type, direction, n_elements, n_bytes;
 } Header;
 
+/* What a record is about, and how many there are of each. */
+enum
+{
+  TO_FLOAT,
+  FROM_FLOAT,
+  TO_DIGEST /* a SHA-256 in place of the floats */
+};
+static const int n_records[] = { 27, 7, 12 };
+
 typedef void (*RecordFn) (const Header *header,
                           const float *floats,
                           const guint8 *blocks,
@@ -88,7 +98,8 @@ for_each_record (RecordFn fn, int direction)
       Header header;
       memcpy (&header, contents + at, sizeof header);
       at += sizeof header;
-      gsize float_bytes = (gsize) header.n_elements * sizeof (float);
+      gsize float_bytes =
+          header.direction == TO_DIGEST ? 32 : (gsize) header.n_elements * sizeof (float);
       g_autofree float *floats = g_memdup2 (contents + at, float_bytes);
       g_autofree guint8 *blocks = g_memdup2 (contents + at + float_bytes, (gsize) header.n_bytes);
       at += float_bytes + (gsize) header.n_bytes;
@@ -98,7 +109,15 @@ for_each_record (RecordFn fn, int direction)
         fn (&header, floats, blocks, kvasir_cpu_isa_get_kernels (*isa));
       n++;
     }
-  g_assert_cmpint (n, ==, direction == 0 ? 15 : 7);
+  g_assert_cmpint (n, ==, n_records[direction]);
+}
+
+/* Where the order of the products is the package's, so that every bit is. */
+static gboolean
+is_exact (int type)
+{
+  return type >= KVASIR_TYPE_TQ1_0 || type == KVASIR_TYPE_IQ1_M ||
+         (type >= KVASIR_TYPE_IQ2_XXS && type < KVASIR_TYPE_IQ4_XS && type != KVASIR_TYPE_IQ4_NL);
 }
 
 static void
@@ -110,8 +129,7 @@ compare_to_float (const Header *header,
   g_autofree float *out = g_new (float, (gsize) header->n_elements);
 
   kernels->to_float[header->type](blocks, out, header->n_elements);
-  /* Small whole numbers times a power of two are exact, down to the smallest. */
-  if (header->type == KVASIR_TYPE_MXFP4)
+  if (is_exact (header->type))
     g_assert_cmpmem (out, (gsize) header->n_elements * 4, floats, (gsize) header->n_elements * 4);
   /* The package multiplies in another order for some types: one rounding apart. */
   for (int i = 0; i < header->n_elements; i++)
@@ -121,7 +139,33 @@ compare_to_float (const Header *header,
 static void
 test_to_float (void)
 {
-  for_each_record (compare_to_float, 0);
+  for_each_record (compare_to_float, TO_FLOAT);
+}
+
+static void
+compare_digest (const Header *header,
+                const float *digest,
+                const guint8 *blocks,
+                const KvasirCpuKernels *kernels)
+{
+  g_autofree float *out = g_new (float, (gsize) header->n_elements);
+  g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA256);
+  guint8 found[32];
+  gsize length = sizeof found;
+
+  kernels->to_float[header->type](blocks, out, header->n_elements);
+  g_checksum_update (checksum, (guchar *) out, (gssize) header->n_elements * 4);
+  g_checksum_get_digest (checksum, found, &length);
+  if (memcmp (found, digest, sizeof found) != 0)
+    g_test_message ("%s differs", kvasir_type_get_name (header->type));
+  g_assert_cmpmem (found, sizeof found, digest, sizeof found);
+}
+
+/* All points of the lattices, all scales of NVFP4, zeros and the largest scale. */
+static void
+test_every_point (void)
+{
+  for_each_record (compare_digest, TO_DIGEST);
 }
 
 static void
@@ -139,7 +183,7 @@ compare_from_float (const Header *header,
 static void
 test_from_float (void)
 {
-  for_each_record (compare_from_float, 1);
+  for_each_record (compare_from_float, FROM_FLOAT);
 }
 
 /* One block by hand: peak -2 gives d0 = 2 / 127, so x / d0 are multiples of 63.5. */
@@ -214,6 +258,7 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/types/removed-ids-are-refused", test_removed_types);
   g_test_add_func ("/backends/types/operations-and-states-have-names", test_names);
   g_test_add_func ("/backends/rows/to-float-equals-gguf-package", test_to_float);
+  g_test_add_func ("/backends/rows/every-point-equals-gguf-package", test_every_point);
   g_test_add_func ("/backends/rows/from-float-equals-gguf-package", test_from_float);
   g_test_add_func ("/backends/rows/iq4-nl-block-by-hand", test_iq4_nl_by_hand);
   g_test_add_func ("/backends/rows/from-float-survives-nan", test_from_float_with_nan);

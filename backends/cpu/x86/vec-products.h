@@ -199,4 +199,16 @@ any_many (const KvasirProduct *p,
   [KVASIR_TYPE_Q4_K] = { .few = any_few, .many = any_many },                                       \
   [KVASIR_TYPE_Q5_K] = { .few = any_few, .many = any_many },                                       \
   [KVASIR_TYPE_Q6_K] = { .few = any_few, .many = any_many },                                       \
-  [KVASIR_TYPE_IQ4_XS] = { .few = any_few, .many = any_many }
+  [KVASIR_TYPE_IQ4_XS] = { .few = any_few, .many = any_many },                                     \
+  [KVASIR_TYPE_IQ2_XXS] = { .few = any_few, .many = any_many },                                    \
+  [KVASIR_TYPE_IQ2_XS] = { .few = any_few, .many = any_many },                                     \
+  [KVASIR_TYPE_IQ2_S] = { .few = any_few, .many = any_many },                                      \
+  [KVASIR_TYPE_IQ3_XXS] = { .few = any_few, .many = any_many },                                    \
+  [KVASIR_TYPE_IQ3_S] = { .few = any_few, .many = any_many },                                      \
+  [KVASIR_TYPE_IQ1_S] = { .few = any_few, .many = any_many },                                      \
+  [KVASIR_TYPE_IQ1_M] = { .few = any_few, .many = any_many },                                      \
+  [KVASIR_TYPE_TQ1_0] = { .few = any_few, .many = any_many },                                      \
+  [KVASIR_TYPE_TQ2_0] = { .few = any_few, .many = any_many },                                      \
+  [KVASIR_TYPE_NVFP4] = { .few = any_few, .many = any_many },                                      \
+  [KVASIR_TYPE_Q1_0] = { .few = any_few, .many = any_many },                                       \
+  [KVASIR_TYPE_Q2_0] = { .few = any_few, .many = any_many }

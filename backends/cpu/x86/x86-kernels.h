@@ -98,6 +98,18 @@ static const KvasirRowToFloat to_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_IQ4_NL] = iq4_nl_to_float,
   [KVASIR_TYPE_IQ4_XS] = kvasir_iq4_xs_to_float,
   [KVASIR_TYPE_MXFP4] = mxfp4_to_float,
+  [KVASIR_TYPE_IQ2_XXS] = kvasir_iq2_xxs_to_float,
+  [KVASIR_TYPE_IQ2_XS] = kvasir_iq2_xs_to_float,
+  [KVASIR_TYPE_IQ2_S] = kvasir_iq2_s_to_float,
+  [KVASIR_TYPE_IQ3_XXS] = kvasir_iq3_xxs_to_float,
+  [KVASIR_TYPE_IQ3_S] = kvasir_iq3_s_to_float,
+  [KVASIR_TYPE_IQ1_S] = kvasir_iq1_s_to_float,
+  [KVASIR_TYPE_IQ1_M] = kvasir_iq1_m_to_float,
+  [KVASIR_TYPE_TQ1_0] = kvasir_tq1_0_to_float,
+  [KVASIR_TYPE_TQ2_0] = kvasir_tq2_0_to_float,
+  [KVASIR_TYPE_NVFP4] = kvasir_nvfp4_to_float,
+  [KVASIR_TYPE_Q1_0] = kvasir_q1_0_to_float,
+  [KVASIR_TYPE_Q2_0] = kvasir_q2_0_to_float,
 };
 
 static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
