@@ -1,7 +1,6 @@
 /* Plays a planned batch, ubatch by ubatch: occupies cells, gives the graph its inputs, and takes
  * back what failed. */
 #include "engine/memory/kv-cache-private.h"
-#include "engine/memory/mask.h"
 #include "engine/memory/slots.h"
 
 static void
@@ -265,6 +264,7 @@ kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint i)
       self->has_later |= has_later_cells (self, ubatch, &slice);
       report_search (self, &slice);
       kvasir_kv_cache_occupy (self, ubatch, &slice, slots + slice.first);
+      kvasir_kv_trace_apply (self, &slice);
       kvasir_kv_cache_set_head (self, slice.stream,
                                 kvasir_kv_cache_get_next_head (self, &slice, slots + slice.first));
     }
@@ -298,6 +298,7 @@ kvasir_kv_cache_rollback (KvasirPart *part)
   const KvasirUbatch *ubatch = self->ubatch;
   guint n_slices = kvasir_kv_cache_get_n_slices (self, ubatch);
 
+  kvasir_kv_trace_break (&self->trace);
   for (guint k = 0; k < n_slices; k++)
     {
       KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, ubatch, k);
@@ -338,29 +339,5 @@ kvasir_kv_cache_fill_slots (const KvasirPart *part, gint64 *slots)
 
       for (guint t = slice.first; t < slice.first + slice.n; t++)
         slots[t] = offset + applied[t];
-    }
-}
-
-void
-kvasir_kv_cache_fill_mask (const KvasirPart *part, guint64 *words, gsize words_per_row)
-{
-  const KvasirKvCache *self = (const KvasirKvCache *) part;
-
-  if (self->ubatch == NULL)
-    return;
-  for (guint k = 0; k < kvasir_kv_cache_get_n_slices (self, self->ubatch); k++)
-    {
-      KvasirKvSlice slice = kvasir_kv_cache_get_slice (self, self->ubatch, k);
-      KvasirMaskRows rows = { .cells = &self->cells[slice.stream],
-                              .window = &self->window,
-                              .ubatch = self->ubatch,
-                              .first = slice.first,
-                              .n = slice.n,
-                              .n_pos = self->n_pos,
-                              .has_later = self->has_later,
-                              .slots = peek_slots (self),
-                              .n_kv = self->n_kv };
-
-      kvasir_mask_fill (&rows, words + slice.first * words_per_row, words_per_row);
     }
 }

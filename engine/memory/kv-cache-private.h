@@ -45,6 +45,19 @@ typedef struct
   guint n_cells; /* cells 0 ... n_cells - 1 */
 } KvasirKvCopy;
 
+/* A row of the mask that somebody keeps, and what has changed since it was written. */
+typedef struct
+{
+  guint64 n_stamps;    /* given out so far */
+  guint64 stamp_valid; /* 0: no row can be followed */
+  guint seq;
+  guint n_kv;
+  gint32 first; /* position where the window begins ... */
+  guint edge;   /* ... and the cell where it is, or was thought to be */
+  guint n_touched;
+  guint touched[32]; /* words of the row */
+} KvasirKvTrace;
+
 typedef struct _KvasirKvCache KvasirKvCache;
 struct _KvasirKvCache
 {
@@ -77,6 +90,7 @@ struct _KvasirKvCache
   guint failed_stream;        /* where the last search failed */
   guint n_kv_before;
   guint n_kv;
+  KvasirKvTrace trace;
 };
 
 /* The tokens of a ubatch that go to one stream. */
@@ -154,7 +168,15 @@ void kvasir_kv_cache_apply (KvasirPart *part, const KvasirUbatch *ubatch, guint 
 void kvasir_kv_cache_rollback (KvasirPart *part);
 guint kvasir_kv_cache_get_n_kv (const KvasirPart *part);
 void kvasir_kv_cache_fill_slots (const KvasirPart *part, gint64 *slots);
+
+/* kv-mask.c */
 void kvasir_kv_cache_fill_mask (const KvasirPart *part, guint64 *words, gsize words_per_row);
+guint64
+kvasir_kv_cache_refresh_mask (KvasirPart *part, guint64 *words, gsize words_per_row, guint64 stamp);
+/* The slice in hand was placed. */
+void kvasir_kv_trace_apply (KvasirKvCache *self, const KvasirKvSlice *slice);
+/* Cells have changed in other ways. */
+void kvasir_kv_trace_break (KvasirKvTrace *self);
 
 /* kv-ops.c */
 void kvasir_kv_cache_rm (KvasirPart *part, gint seq, gint32 p0, gint32 p1);

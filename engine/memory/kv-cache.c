@@ -169,6 +169,7 @@ static const KvasirPartVtable kv_cache_vtable = {
   .get_n_kv = kvasir_kv_cache_get_n_kv,
   .fill_slots = kvasir_kv_cache_fill_slots,
   .fill_mask = kvasir_kv_cache_fill_mask,
+  .refresh_mask = kvasir_kv_cache_refresh_mask,
   .has_update = kvasir_kv_cache_has_update,
   .apply_copies = kvasir_kv_cache_apply_copies,
   .update_done = kvasir_kv_cache_update_done,

@@ -49,6 +49,7 @@ copy_stream (KvasirKvCache *self, guint src, guint dst)
                         .n_cells = kvasir_cells_get_end (from) };
   guint end = MAX (copy.n_cells, kvasir_cells_get_end (to));
 
+  kvasir_kv_trace_break (&self->trace);
   self->changes.stream = (guint16) copy.dst;
   for (guint cell = 0; cell < end; cell++)
     copy_cell (self, src, dst, cell);

@@ -40,6 +40,7 @@ visit (KvasirKvCache *self, guint stream, const guint64 *words, const CellOp *op
   guint first_emptied = NO_CELL;
   gboolean is_watched = kvasir_changes_are_watched (&self->changes);
 
+  kvasir_kv_trace_break (&self->trace);
   self->changes.stream = (guint16) stream;
   for (guint w = 0; w < n_words; w++)
     {

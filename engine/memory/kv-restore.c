@@ -344,6 +344,7 @@ kvasir_kv_cache_state_apply (KvasirPart *part, gint seq, gpointer data, gboolean
   if (!apply)
     return;
   self->ubatch = NULL;
+  kvasir_kv_trace_break (&self->trace);
   /* Traces were made with copies that wait for the next update and then cover what was restored. */
   if (!part->memory->is_lenient)
     kvasir_kv_cache_flush_copies (self);

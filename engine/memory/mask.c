@@ -94,3 +94,19 @@ kvasir_mask_fill (const KvasirMaskRows *self, guint64 *words, gsize words_per_ro
         fill_by_position (self, t, owned, row);
     }
 }
+
+void
+kvasir_mask_fill_word (const KvasirMaskRows *self, guint64 *row, guint w)
+{
+  guint t = self->first;
+  gint32 first;
+  gint32 last;
+
+  g_assert (self->n == 1);
+
+  row[w] = kvasir_cells_owned_by (self->cells, (guint) self->ubatch->leads[t])[w];
+  if (row[w] == 0 || self->window->kind == KVASIR_WINDOW_NONE)
+    return;
+  kvasir_window_get_range (self->window, self->ubatch->pos[t], &first, &last);
+  row[w] &= compare_positions (self->cells->pos + 64 * w, first, last);
+}

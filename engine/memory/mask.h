@@ -32,4 +32,7 @@ typedef struct
 /* @words [n][words_per_row], of which the first n_kv / 64 of each row are written. */
 void kvasir_mask_fill (const KvasirMaskRows *self, guint64 *words, gsize words_per_row);
 
+/* Word @w of the row of the one token. */
+void kvasir_mask_fill_word (const KvasirMaskRows *self, guint64 *row, guint w);
+
 G_END_DECLS

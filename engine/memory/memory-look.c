@@ -54,7 +54,8 @@ peek_attention (const KvasirMemory *self, guint seq)
 {
   const KvasirPart *sliding = self->is_sliding ? self->parts[1] : NULL;
 
-  if (sliding != NULL && sliding->vtable->pos_max (sliding, seq) >= 0)
+  /* Traces go by the sliding half even where it has given up all that the other one holds. */
+  if (sliding != NULL && (self->is_lenient || sliding->vtable->pos_max (sliding, seq) >= 0))
     return sliding;
   return self->parts[0];
 }
@@ -241,6 +242,19 @@ kvasir_memory_fill_mask (const KvasirMemory *self, guint cache, guint64 *words, 
   g_return_if_fail (part != NULL && part->vtable->fill_mask != NULL && words != NULL);
   g_return_if_fail (words_per_row >= kvasir_memory_get_n_kv (self, cache) / 64);
   part->vtable->fill_mask (part, words, words_per_row);
+}
+
+guint64
+kvasir_memory_refresh_mask (
+    KvasirMemory *self, guint cache, guint64 *words, gsize words_per_row, guint64 stamp)
+{
+  g_return_val_if_fail (self != NULL && cache < self->n_parts, 0);
+
+  if (self->parts[cache]->vtable->refresh_mask != NULL)
+    return self->parts[cache]->vtable->refresh_mask (self->parts[cache], words, words_per_row,
+                                                     stamp);
+  kvasir_memory_fill_mask (self, cache, words, words_per_row);
+  return 0;
 }
 
 void

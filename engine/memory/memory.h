@@ -164,6 +164,11 @@ void kvasir_memory_fill_mask (const KvasirMemory *self,
                               guint cache,
                               guint64 *words,
                               gsize words_per_row);
+/* The same. Where @words still hold what the call that returned @stamp wrote, a step of one token
+ * only writes the words that differ. @stamp 0: nothing is known of @words. Returns: the stamp for
+ * the next call, or 0 */
+guint64 kvasir_memory_refresh_mask (
+    KvasirMemory *self, guint cache, guint64 *words, gsize words_per_row, guint64 stamp);
 /* Positions of the cells of all streams, [streams * size], -1 where empty. */
 void kvasir_memory_fill_cell_pos (const KvasirMemory *self, guint cache, gint32 *pos);
 

@@ -73,6 +73,7 @@ typedef struct
   guint (*get_n_kv) (const KvasirPart *self);
   void (*fill_slots) (const KvasirPart *self, gint64 *slots);
   void (*fill_mask) (const KvasirPart *self, guint64 *words, gsize words_per_row);
+  guint64 (*refresh_mask) (KvasirPart *self, guint64 *words, gsize words_per_row, guint64 stamp);
   void (*get_state_layer) (const KvasirPart *self, guint layer, KvasirTensor **r, KvasirTensor **s);
   guint (*get_n_keep) (const KvasirPart *self);
   void (*fill_state_rows) (const KvasirPart *self, gint32 *rows);

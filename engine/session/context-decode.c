@@ -62,8 +62,9 @@ fill_inputs (KvasirContext *self, const KvasirUbatch *ubatch)
   for (guint c = 0; c < self->n_attention; c++)
     {
       kvasir_memory_fill_slots (self->memory, c, in->caches[c].slots->data);
-      kvasir_memory_fill_mask (self->memory, c, in->caches[c].mask->data,
-                               kvasir_memory_get_size (self->memory, c) / 64);
+      self->mask_stamps[c] = kvasir_memory_refresh_mask (
+          self->memory, c, in->caches[c].mask->data, kvasir_memory_get_size (self->memory, c) / 64,
+          self->mask_stamps[c]);
       fill_distances (self, ubatch, c);
     }
   if (in->state_rows != NULL)

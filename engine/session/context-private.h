@@ -21,11 +21,12 @@ struct _KvasirContext
 {
   KvasirModel *model; /* (owned) */
   KvasirContextParams params;
-  guint n_ctx_seq;             /* cells that one sequence may hold */
-  guint n_streams;             /* 1, or one for each sequence */
-  KvasirMemory *memory;        /* (owned) */
-  guint n_attention;           /* of its caches, the first ones, that attention reads */
-  KvasirBatchPlan *batch_plan; /* (owned) */
+  guint n_ctx_seq;                        /* cells that one sequence may hold */
+  guint n_streams;                        /* 1, or one for each sequence */
+  KvasirMemory *memory;                   /* (owned) */
+  guint n_attention;                      /* of its caches, the first ones, that attention reads */
+  guint64 mask_stamps[KVASIR_MAX_CACHES]; /* what the memory knows of the masks as they stand */
+  KvasirBatchPlan *batch_plan;            /* (owned) */
 
   KvasirModelBuild step;      /* tensors of the step graph; the graph itself belongs to its plan */
   KvasirGraphPlan *step_plan; /* (owned) */
