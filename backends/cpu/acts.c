@@ -15,7 +15,7 @@ kvasir_acts_get_bytes (const KvasirActsLayout *layout)
   size_t n = (size_t) kvasir_acts_pad (layout->n_tokens), k = (size_t) layout->k;
   size_t n_planes = layout->is_fine ? 2 : 1;
 
-  return n * (k * n_planes + k / 32 * 2 * sizeof (float));
+  return n * (k * n_planes + k / 32 * 4 * sizeof (float));
 }
 
 KvasirActs
@@ -24,12 +24,14 @@ kvasir_acts_get (const KvasirActsLayout *layout, uint8_t *memory, int64_t token)
   int64_t n = kvasir_acts_pad (layout->n_tokens), k = layout->k, n_blocks = k / 32;
   float *d = (float *) (void *) (memory + n * k);
   float *s = d + n * n_blocks;
-  int8_t *fine = (int8_t *) (s + n * n_blocks);
+  float *s16 = s + n * n_blocks;
+  int8_t *fine = (int8_t *) (s16 + n * n_blocks * 2);
 
   return (KvasirActs){ .q = (int8_t *) memory + token * k,
                        .fine = layout->is_fine ? fine + token * k : NULL,
                        .d = d + token * n_blocks,
-                       .s = s + token * n_blocks };
+                       .s = s + token * n_blocks,
+                       .s16 = s16 + token * n_blocks * 2 };
 }
 
 int64_t
@@ -46,6 +48,7 @@ kvasir_acts_copy (KvasirActs from, KvasirActs to, int64_t k)
   memcpy (to.q, from.q, (size_t) k);
   memcpy (to.d, from.d, (size_t) (k / 32) * sizeof (float));
   memcpy (to.s, from.s, (size_t) (k / 32) * sizeof (float));
+  memcpy (to.s16, from.s16, (size_t) (k / 16) * sizeof (float));
 }
 
 void
@@ -58,6 +61,7 @@ kvasir_acts_clear (KvasirActs acts, int64_t k)
     {
       acts.d[i] = 0;
       acts.s[i] = 0;
+      acts.s16[2 * i] = acts.s16[2 * i + 1] = 0;
     }
 }
 

@@ -14,8 +14,8 @@
 #define KVASIR_TILE 64
 
 /* Activations rounded to integers in blocks of 32, as the integer products want them. The arrays
- * are [n_tokens padded][k] and [n_tokens padded][k / 32]; tokens are padded to a multiple of
- * KVASIR_ACT_PAD with zeros.
+ * are [n_tokens padded][k] and [n_tokens padded][k / 32] if nothing else is said; tokens are padded
+ * to a multiple of KVASIR_ACT_PAD with zeros.
  *
  * Long steps, whose time is the products', round to eight bits: x = d q. Steps of few tokens wait
  * for memory anyway and keep sixteen: x = d (256 q + fine). Eight bits there would turn near ties
@@ -29,6 +29,7 @@ typedef struct
   int8_t *fine; /* NULL in long steps */
   float *d;     /* scale of a block */
   float *s;     /* sum of the block's rounded x: what a minimum or offset is multiplied with */
+  float *s16;   /* [k / 16], the same of its two halves, never rounded */
 } KvasirActs;
 
 /* One product dst[token][row] = weights[row] . x[token] (+ bias[row]). */

@@ -2,9 +2,9 @@
  *
  *   bench-kernels [TYPE]...      all types of the table below if none is named
  *
- * Decode: one token against a matrix larger than the caches, in GB/s of weights. Prefill: 512
- * tokens against a small matrix, in Gop/s. The last lines compute a whole model of the shape of
- * SmolLM2-135M with random weights, and turn its keys on. */
+ * Decode: one token against a matrix larger than the caches, in GB/s of weights, and how much
+ * longer a few tokens take. Prefill: 512 tokens against a small matrix, in Gop/s. The last lines
+ * compute a whole model of the shape of SmolLM2-135M with random weights, and turn its keys on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,8 @@
 
 static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_Q8_0,
                                     KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q5_0,
-                                    KVASIR_TYPE_Q4_K };
+                                    KVASIR_TYPE_Q2_K, KVASIR_TYPE_Q3_K, KVASIR_TYPE_Q4_K,
+                                    KVASIR_TYPE_Q5_K, KVASIR_TYPE_Q6_K, KVASIR_TYPE_IQ4_XS };
 
 static double
 time_model (BenchModel *model, int n_tokens, int n_kv)
@@ -49,18 +50,23 @@ bench_decode (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
   int64_t k = 1536;
   size_t row_bytes = kvasir_type_get_row_bytes ((int) type, k);
   int64_t rows = (int64_t) (DECODE_BYTES / row_bytes) / 64 * 64;
-  BenchModel *model = bench_matrix_new (isa, n_threads, type, k, rows, 1);
-  double seconds = time_model (model, 1, 0);
+  BenchModel *model = bench_matrix_new (isa, n_threads, type, k, rows, 8);
+  double seconds = time_model (model, 1, 0), four = time_model (model, 4, 0);
+  double eight = time_model (model, 8, 0);
   double rate = (double) row_bytes * (double) rows / seconds / 1e9;
 
-  printf ("  decode %7.1f GB/s %4.0f %%", rate, 100 * rate / roof);
+  printf ("  decode %7.1f GB/s %4.0f %%, 4 and 8 tokens %4.2f %5.2f times as long", rate,
+          100 * rate / roof, four / seconds, eight / seconds);
   bench_model_free (model);
 }
 
 static void
 bench_prefill (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
 {
-  int64_t k = 576, rows = 1536, n_tokens = isa == KVASIR_CPU_ISA_SCALAR ? 16 : 512;
+  /* Rows of 576 have no whole blocks of 256. */
+  bool is_wide = kvasir_type_get_block_len ((int) type) == 256;
+  int64_t k = is_wide ? 1536 : 576, rows = is_wide ? 576 : 1536;
+  int64_t n_tokens = isa == KVASIR_CPU_ISA_SCALAR ? 16 : 512;
   BenchModel *model = bench_matrix_new (isa, n_threads, type, k, rows, n_tokens);
   double seconds = time_model (model, (int) n_tokens, 0);
   double rate = 2.0 * (double) (k * rows * n_tokens) / seconds / 1e9;
@@ -76,7 +82,7 @@ static void
 bench_type (KvasirCpuIsa isa, int n_threads, KvasirType type, const void *memory)
 {
   int wide = isa == KVASIR_CPU_ISA_AVX512_VNNI;
-  int is_int8 = kvasir_type_get_block_len ((int) type) == 32;
+  int is_int8 = kvasir_type_get_block_len ((int) type) >= 32;
   double read = bench_probe_read (memory, DECODE_BYTES, n_threads), roof = 0;
 
   if (isa != KVASIR_CPU_ISA_SCALAR)

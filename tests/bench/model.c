@@ -49,13 +49,28 @@ new_tensor (BenchModel *model, KvasirType type, int64_t ne0, int64_t ne1, int64_
   return tensor;
 }
 
+/* Where the halves of a block's scales are. */
+static size_t
+get_scale_offset (KvasirType type, size_t block)
+{
+  if (type == KVASIR_TYPE_Q2_K)
+    return 80;
+  return type == KVASIR_TYPE_Q3_K || type == KVASIR_TYPE_Q6_K ? block - 2 : 0;
+}
+
+static bool
+has_two_scales (KvasirType type)
+{
+  return type == KVASIR_TYPE_Q2_K || type == KVASIR_TYPE_Q4_K || type == KVASIR_TYPE_Q5_K;
+}
+
 /* Small numbers in every type: the high bits of floats and halves are fixed. The rest is the same
  * few thousand blocks again and again, which are drawn once. */
 static KvasirTensor *
 new_weights (BenchModel *model, KvasirType type, int64_t ne0, int64_t ne1)
 {
   KvasirTensor *tensor = new_tensor (model, type, ne0, ne1, 1);
-  size_t block = tensor->nb[0], size = tensor->nb[3];
+  size_t block = tensor->nb[0], size = tensor->nb[3], scale = get_scale_offset (type, block);
   size_t drawn = size < 4096 * block ? size : 4096 * block;
   uint8_t *bytes = tensor->data;
   uint32_t state = 1;
@@ -69,7 +84,8 @@ new_weights (BenchModel *model, KvasirType type, int64_t ne0, int64_t ne1)
     if (type == KVASIR_TYPE_F32)
       bytes[i + 3] = (uint8_t) (0x3c | (bytes[i + 3] & 0x80));
     else
-      bytes[i + 1] = (uint8_t) (0x18 | (bytes[i + 1] & 0x83));
+      for (size_t at = scale + 1; at < scale + (has_two_scales (type) ? 4 : 2); at += 2)
+        bytes[i + at] = (uint8_t) (0x18 | (bytes[i + at] & 0x83));
   for (size_t i = drawn; i < size; i += drawn)
     memcpy (bytes + i, bytes, size - i < drawn ? size - i : drawn);
   return tensor;

@@ -1,156 +1,10 @@
-/* backends/cpu/x86/products-avx2.h - products of block-32 types with int8 activations
+/* backends/cpu/x86/products-avx2.h - products of quantised weights with int8 activations
  *
- * As products-avx512.h, but vpmaddubsw adds pairs in 16 bits: enough for weights of up to five
- * bits. Wider ones stay signed; there the sign of the weight is moved to the activation, since
- * one side must be unsigned, and no offset is left to correct.
- *
- * Included by kernels-avx2.c.
+ * As products-avx512.h, with smaller tiles. Included by kernels-avx2.c.
  */
 #pragma once
 
-#include "backends/cpu/x86/blocks-x86.h"
-#include "backends/cpu/x86/vec-kernels.h"
-
-INLINE bool
-is_signed (const KvasirType type)
-{
-  return type == KVASIR_TYPE_Q8_0 || type == KVASIR_TYPE_IQ4_NL;
-}
-
-INLINE __m256i
-load_bytes (const KvasirType type, const uint8_t *block)
-{
-  return is_signed (type) ? load_signed (type, block) : load_unsigned (type, block);
-}
-
-/* Sums of two neighbours in 16 bits. */
-INLINE __m256i
-multiply_pairs (const KvasirType type, __m256i w, __m256i q)
-{
-  if (is_signed (type))
-    return _mm256_maddubs_epi16 (_mm256_abs_epi8 (w), _mm256_sign_epi8 (q, w));
-  return _mm256_maddubs_epi16 (w, q);
-}
-
-INLINE __m256i
-widen_pairs (__m256i pairs)
-{
-  return _mm256_madd_epi16 (pairs, _mm256_set1_epi16 (1));
-}
-
-INLINE __m256i
-multiply_bytes (const KvasirType type, __m256i w, const int8_t *q)
-{
-  return widen_pairs (multiply_pairs (type, w, _mm256_loadu_si256 ((const void *) q)));
-}
-
-/* Scales and minimums out of the first four bytes of eight blocks. */
-INLINE void
-split_heads (const KvasirType type, __m128i h0, __m128i h1, __m256 *d, __m256 *m)
-{
-  const __m128i low = _mm_set1_epi32 (0xffff);
-
-  if (type == KVASIR_TYPE_MXFP4)
-    *d = get_e8m0_scales (_mm256_set_m128i (h1, h0));
-  else
-    *d = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_and_si128 (h0, low), _mm_and_si128 (h1, low)));
-  if (has_min (type))
-    *m = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_srli_epi32 (h0, 16), _mm_srli_epi32 (h1, 16)));
-  else
-    *m = _mm256_mul_ps (*d, _mm256_set1_ps ((float) -get_offset (type)));
-}
-
-/* Scales and minimums of up to 8 blocks of a row, one per lane. Single loads: a gather takes
- * three times as long on some processors and thirty times on others. */
-INLINE void
-load_scales (const KvasirType type, const uint8_t *block, const int n, __m256 *d, __m256 *m)
-{
-  const size_t size = get_block_bytes (type);
-  __m128i h0 = load_four_heads (block, size, n);
-  __m128i h1 = load_four_heads (block + 4 * size, size, n - 4);
-
-  split_heads (type, h0, h1, d, m);
-}
-
-#define MAX_FEW 4
-
-/* Blocks [b, b + n_blocks), at most 8, of a row with n tokens. */
-INLINE void
-add_blocks (const KvasirProduct *p,
-            const KvasirType type,
-            const uint8_t *row,
-            int64_t token,
-            int64_t b,
-            const int n_blocks,
-            const int n,
-            __m256 sums[][2],
-            __m256 *mins)
-{
-  const size_t size = get_block_bytes (type);
-  const uint8_t *block = row + (size_t) b * size;
-  float scales[MAX_FEW][8];
-  __m256 d, m;
-
-  load_scales (type, block, n_blocks, &d, &m);
-  for (int t = 0; t < n; t++)
-    {
-      int64_t at = (token + t) * (p->k / 32) + b;
-      _mm256_storeu_ps (scales[t], _mm256_mul_ps (d, vec_load_n (p->acts.d + at, n_blocks)));
-      if (!is_signed (type))
-        mins[t] = _mm256_fmadd_ps (m, vec_load_n (p->acts.s + at, n_blocks), mins[t]);
-    }
-  for (int i = 0; i < n_blocks; i++)
-    {
-      __m256i w = load_bytes (type, block + (size_t) i * size);
-      prefetch (block + (size_t) i * size);
-      for (int t = 0; t < n; t++)
-        {
-          int64_t at = (token + t) * p->k + (b + i) * 32;
-          __m256i high = multiply_bytes (type, w, p->acts.q + at);
-          __m256i low = multiply_bytes (type, w, p->acts.fine + at);
-          __m256 dot = _mm256_cvtepi32_ps (_mm256_add_epi32 (_mm256_slli_epi32 (high, 8), low));
-          __m256 *sum = &sums[t][n > 1 ? 0 : i % 2];
-          *sum = _mm256_fmadd_ps (dot, _mm256_broadcast_ss (&scales[t][i]), *sum);
-        }
-    }
-}
-
-/* One row with n tokens from @token on. */
-INLINE void
-int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t token, const int n)
-{
-  const uint8_t *row = p->weights + (size_t) r * p->weight_stride;
-  int64_t n_blocks = p->k / 32, b = 0;
-  /* One token alone has two sums in turn, so that one addition need not wait for the other. */
-  __m256 sums[MAX_FEW][2], mins[MAX_FEW];
-
-  for (int t = 0; t < n; t++)
-    sums[t][0] = sums[t][1] = mins[t] = _mm256_setzero_ps ();
-  for (; b + 8 <= n_blocks; b += 8)
-    add_blocks (p, type, row, token, b, 8, n, sums, mins);
-  for (; b + 2 <= n_blocks; b += 2)
-    add_blocks (p, type, row, token, b, 2, n, sums, mins);
-  if (b < n_blocks)
-    add_blocks (p, type, row, token, b, 1, n, sums, mins);
-  for (int t = 0; t < n; t++)
-    {
-      float sum = vec_sum (_mm256_add_ps (_mm256_add_ps (sums[t][0], sums[t][1]), mins[t]));
-      p->dst[(size_t) (token + t) * p->dst_stride + (size_t) r] = sum + (p->bias ? p->bias[r] : 0);
-    }
-}
-
-INLINE void
-int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
-{
-  for (int64_t r = part->row; r < part->row_end; r++)
-    {
-      int64_t t = part->token;
-      for (; t + 4 <= part->token_end; t += 4)
-        int8_row (p, type, r, t, 4);
-      for (; t < part->token_end; t++)
-        int8_row (p, type, r, t, 1);
-    }
-}
+#include "backends/cpu/x86/few-avx2.h"
 
 /* Eight rows side by side, four bytes of each. */
 #define TILE_ROWS 8
@@ -160,8 +14,8 @@ int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirTyp
 typedef struct
 {
   uint8_t *bytes; /* [n_blocks][8][8][4] */
-  float *d;       /* [n_blocks][8] */
-  float *m;       /* [n_blocks][8] */
+  float *d;       /* [n_blocks][n_parts][8] */
+  float *m;       /* [n_blocks][n_parts][8] */
 } Tile;
 
 /* Eight rows of eight dwords to eight vectors of eight rows. */
@@ -184,53 +38,120 @@ store_interleaved (const __m256i rows[8], uint8_t *out)
     }
 }
 
+/* One block of 8 rows. */
+INLINE void
+unpack_block (
+    const KvasirType type, const uint8_t *const rows[8], uint8_t *bytes, float *d, float *m)
+{
+  int heads[TILE_ROWS];
+  __m256i r[TILE_ROWS];
+  __m256 scales, mins;
+
+  for (int i = 0; i < TILE_ROWS; i++)
+    {
+      r[i] = load_bytes (type, rows[i]);
+      heads[i] = load_dword (rows[i]);
+    }
+  split_heads (type, _mm_loadu_si128 ((const void *) heads),
+               _mm_loadu_si128 ((const void *) (heads + 4)), &scales, &mins);
+  _mm256_store_ps (d, scales);
+  _mm256_store_ps (m, mins);
+  store_interleaved (r, bytes);
+}
+
+/* Eight lists of sixteen floats: those of a run of each row become neighbours. */
+INLINE void
+store_scales (const float *rows, const int n_runs, float *out)
+{
+  float runs[16 * TILE_ROWS];
+
+  vec_transpose (rows, 16, runs, TILE_ROWS);
+  vec_transpose (rows + 8, 16, runs + 8 * TILE_ROWS, TILE_ROWS);
+  for (int i = 0; i < n_runs; i++)
+    vec_store (out + TILE_ROWS * i, vec_load (runs + TILE_ROWS * (16 / n_runs * i)));
+}
+
+/* One block of 256 of 8 rows. */
+INLINE void
+unpack_k_block (
+    const KvasirType type, const uint8_t *const rows[8], uint8_t *bytes, float *d, float *m)
+{
+  float ds[TILE_ROWS * 16], ms[TILE_ROWS * 16];
+  __m256i r[TILE_ROWS];
+
+  for (int i = 0; i < TILE_ROWS; i++)
+    {
+      __m256 scales[2], mins[2];
+      load_k_scales (type, rows[i], scales, mins);
+      for (int half = 0; half < 2; half++)
+        {
+          vec_store (ds + 16 * i + 8 * half, scales[half]);
+          vec_store (ms + 16 * i + 8 * half, mins[half]);
+        }
+    }
+  store_scales (ds, 8 * get_n_parts (type), d);
+  store_scales (ms, 8 * get_n_parts (type), m);
+#pragma GCC unroll 8
+  for (int b = 0; b < 8; b++)
+    {
+      for (int i = 0; i < TILE_ROWS; i++)
+        r[i] = load_32 (type, rows[i], b);
+      store_interleaved (r, bytes + 256 * b);
+    }
+}
+
 /* Rows behind the last one are its copies; what they give is not stored. */
 INLINE void
 unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t last, Tile *tile)
 {
-  const size_t size = get_block_bytes (type);
+  const int n_blocks = is_k_type (type) ? 8 : 1, n_parts = get_n_parts (type);
   const uint8_t *rows[TILE_ROWS];
-  __m256i r[TILE_ROWS];
 
   for (int64_t i = 0; i < TILE_ROWS; i++)
     rows[i] = p->weights + (size_t) (row + i < last ? row + i : last) * p->weight_stride;
-  for (int64_t b = 0; b < p->k / 32; b++)
+  for (int64_t b = 0; b < p->k / 32; b += n_blocks)
     {
-      int heads[TILE_ROWS];
-      __m256 d, m;
+      int64_t at = b * n_parts * TILE_ROWS;
+      if (is_k_type (type))
+        unpack_k_block (type, rows, tile->bytes + b * 256, tile->d + at, tile->m + at);
+      else
+        unpack_block (type, rows, tile->bytes + b * 256, tile->d + at, tile->m + at);
       for (int i = 0; i < TILE_ROWS; i++)
-        {
-          const uint8_t *block = rows[i] + (size_t) b * size;
-          r[i] = load_bytes (type, block);
-          heads[i] = load_dword (block);
-        }
-      split_heads (type, _mm_loadu_si128 ((const void *) heads),
-                   _mm_loadu_si128 ((const void *) (heads + 4)), &d, &m);
-      _mm256_store_ps (tile->d + b * TILE_ROWS, d);
-      _mm256_store_ps (tile->m + b * TILE_ROWS, m);
-      store_interleaved (r, tile->bytes + b * 256);
+        rows[i] += is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
     }
 }
 
-/* How many products of pairs fit into 16 bits: 8 of four-bit weights, 4 of five-bit ones. */
+/* How many products of pairs fit into 16 bits, 2 * 127 * weight each. */
 INLINE int
 get_pairs_that_fit (const KvasirType type)
 {
   if (is_signed (type))
     return 1;
-  return type == KVASIR_TYPE_Q4_0 || type == KVASIR_TYPE_Q4_1 ? 8 : 4;
+  switch (type)
+    {
+    case KVASIR_TYPE_Q6_K:
+      return 2;
+    case KVASIR_TYPE_Q5_0:
+    case KVASIR_TYPE_Q5_1:
+    case KVASIR_TYPE_Q5_K:
+    case KVASIR_TYPE_MXFP4:
+      return 4;
+    default:
+      return 8;
+    }
 }
 
-/* Integer products of one block of 8 rows with four tokens. */
+/* Integer products of a part of a block of 8 rows with four tokens. */
 INLINE void
-multiply_block (
+multiply_part (
     const KvasirType type, const uint8_t *bytes, const int8_t *q, int64_t k, __m256i dots[4])
 {
-  const int fit = get_pairs_that_fit (type);
+  const int n = 8 / get_n_parts (type);
+  const int fit = get_pairs_that_fit (type) < n ? get_pairs_that_fit (type) : n;
   __m256i pairs[4];
 
 #pragma GCC unroll 8
-  for (int j = 0; j < 8; j++)
+  for (int j = 0; j < n; j++)
     {
       __m256i w = _mm256_load_si256 ((const void *) (bytes + 32 * j));
       for (int t = 0; t < 4; t++)
@@ -257,23 +178,29 @@ multiply_tile (const KvasirProduct *p,
                int64_t end,
                __m256 sums[4])
 {
-  const float *ds = p->acts.d + token * (p->k / 32), *ss = p->acts.s + token * (p->k / 32);
+  const int n_parts = get_n_parts (type);
+  const float *ds = p->acts.d + token * (p->k / 32);
+  const float *ss = (n_parts == 1 ? p->acts.s : p->acts.s16) + token * (p->k / 32) * n_parts;
 
   for (; b < end; b++)
-    {
-      __m256i dots[4];
-      multiply_block (type, tile->bytes + b * 256, p->acts.q + token * p->k + b * 32, p->k, dots);
-      __m256 d = _mm256_load_ps (tile->d + b * TILE_ROWS);
-      __m256 m = _mm256_load_ps (tile->m + b * TILE_ROWS);
-      for (int t = 0; t < 4; t++)
-        {
-          int64_t at = t * (p->k / 32) + b;
-          __m256 scale = _mm256_mul_ps (d, _mm256_set1_ps (ds[at]));
-          sums[t] = _mm256_fmadd_ps (_mm256_cvtepi32_ps (dots[t]), scale, sums[t]);
-          if (!is_signed (type))
-            sums[t] = _mm256_fmadd_ps (m, _mm256_set1_ps (ss[at]), sums[t]);
-        }
-    }
+    for (int part = 0; part < n_parts; part++)
+      {
+        int64_t run = b * n_parts + part;
+        const int8_t *q = p->acts.q + token * p->k + run * (32 / n_parts);
+        const uint8_t *bytes = tile->bytes + run * (256 / n_parts);
+        __m256i dots[4];
+        multiply_part (type, bytes, q, p->k, dots);
+        __m256 d = _mm256_load_ps (tile->d + run * TILE_ROWS);
+        __m256 m = _mm256_load_ps (tile->m + run * TILE_ROWS);
+        for (int t = 0; t < 4; t++)
+          {
+            __m256 scale = _mm256_mul_ps (d, _mm256_set1_ps (ds[t * (p->k / 32) + b]));
+            __m256 s = _mm256_set1_ps (ss[t * (p->k / 32) * n_parts + run]);
+            sums[t] = _mm256_fmadd_ps (_mm256_cvtepi32_ps (dots[t]), scale, sums[t]);
+            if (!is_signed (type))
+              sums[t] = _mm256_fmadd_ps (m, s, sums[t]);
+          }
+      }
 }
 
 INLINE void
@@ -315,7 +242,7 @@ int8_many (const KvasirProduct *p,
   Tile tile = { .bytes = scratch };
 
   tile.d = (float *) (void *) (scratch + n_blocks * 256);
-  tile.m = tile.d + n_blocks * TILE_ROWS;
+  tile.m = tile.d + n_blocks * get_n_parts (type) * TILE_ROWS;
   for (int64_t row = part->row; row < part->row_end; row += TILE_ROWS)
     {
       KvasirProductPart rows = *part;

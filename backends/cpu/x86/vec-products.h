@@ -189,17 +189,11 @@ any_many (const KvasirProduct *p,
     }
 }
 
-/* The plain and the 256-element types; the table of an instruction set adds the others. */
+/* The types without integer products; the table of an instruction set adds the others. */
 #define VEC_PRODUCTS                                                                               \
   [KVASIR_TYPE_F32] = { .few = f32_few, .many = any_many },                                        \
   [KVASIR_TYPE_F16] = { .few = f16_few, .many = any_many },                                        \
   [KVASIR_TYPE_BF16] = { .few = bf16_few, .many = any_many },                                      \
-  [KVASIR_TYPE_Q2_K] = { .few = any_few, .many = any_many },                                       \
-  [KVASIR_TYPE_Q3_K] = { .few = any_few, .many = any_many },                                       \
-  [KVASIR_TYPE_Q4_K] = { .few = any_few, .many = any_many },                                       \
-  [KVASIR_TYPE_Q5_K] = { .few = any_few, .many = any_many },                                       \
-  [KVASIR_TYPE_Q6_K] = { .few = any_few, .many = any_many },                                       \
-  [KVASIR_TYPE_IQ4_XS] = { .few = any_few, .many = any_many },                                     \
   [KVASIR_TYPE_IQ2_XXS] = { .few = any_few, .many = any_many },                                    \
   [KVASIR_TYPE_IQ2_XS] = { .few = any_few, .many = any_many },                                     \
   [KVASIR_TYPE_IQ2_S] = { .few = any_few, .many = any_many },                                      \

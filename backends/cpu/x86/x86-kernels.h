@@ -33,6 +33,12 @@ INT8_PRODUCTS (q5_1, KVASIR_TYPE_Q5_1)
 INT8_PRODUCTS (q8_0, KVASIR_TYPE_Q8_0)
 INT8_PRODUCTS (iq4_nl, KVASIR_TYPE_IQ4_NL)
 INT8_PRODUCTS (mxfp4, KVASIR_TYPE_MXFP4)
+INT8_PRODUCTS (q2_k, KVASIR_TYPE_Q2_K)
+INT8_PRODUCTS (q3_k, KVASIR_TYPE_Q3_K)
+INT8_PRODUCTS (q4_k, KVASIR_TYPE_Q4_K)
+INT8_PRODUCTS (q5_k, KVASIR_TYPE_Q5_K)
+INT8_PRODUCTS (q6_k, KVASIR_TYPE_Q6_K)
+INT8_PRODUCTS (iq4_xs, KVASIR_TYPE_IQ4_XS)
 
 #define INT8_KERNEL(name)                                                                          \
   {                                                                                                \
@@ -48,6 +54,12 @@ static const KvasirProductKernel products[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_Q8_0] = INT8_KERNEL (q8_0),
   [KVASIR_TYPE_IQ4_NL] = INT8_KERNEL (iq4_nl),
   [KVASIR_TYPE_MXFP4] = INT8_KERNEL (mxfp4),
+  [KVASIR_TYPE_Q2_K] = INT8_KERNEL (q2_k),
+  [KVASIR_TYPE_Q3_K] = INT8_KERNEL (q3_k),
+  [KVASIR_TYPE_Q4_K] = INT8_KERNEL (q4_k),
+  [KVASIR_TYPE_Q5_K] = INT8_KERNEL (q5_k),
+  [KVASIR_TYPE_Q6_K] = INT8_KERNEL (q6_k),
+  [KVASIR_TYPE_IQ4_XS] = INT8_KERNEL (iq4_xs),
 };
 
 /* Blocks as floats: a cache of a quantised type is read this way. */

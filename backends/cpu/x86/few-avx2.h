@@ -1,0 +1,319 @@
+/* backends/cpu/x86/few-avx2.h - rows of quantised weights with a few tokens
+ *
+ * As few-avx512.h, but vpmaddubsw adds pairs in 16 bits: enough for weights of up to six
+ * bits. Wider ones stay signed; there the sign of the weight is moved to the activation, since
+ * one side must be unsigned, and no offset is left to correct.
+ */
+#pragma once
+
+#include "backends/cpu/x86/blocks-k-x86.h"
+#include "backends/cpu/x86/vec-kernels.h"
+
+INLINE bool
+is_signed (const KvasirType type)
+{
+  return type == KVASIR_TYPE_Q8_0 || type == KVASIR_TYPE_IQ4_NL || type == KVASIR_TYPE_IQ4_XS;
+}
+
+INLINE __m256i
+load_bytes (const KvasirType type, const uint8_t *block)
+{
+  return is_signed (type) ? load_signed (type, block) : load_unsigned (type, block);
+}
+
+/* Sums of two neighbours in 16 bits. */
+INLINE __m256i
+multiply_pairs (const KvasirType type, __m256i w, __m256i q)
+{
+  if (is_signed (type))
+    return _mm256_maddubs_epi16 (_mm256_abs_epi8 (w), _mm256_sign_epi8 (q, w));
+  return _mm256_maddubs_epi16 (w, q);
+}
+
+INLINE __m256i
+widen_pairs (__m256i pairs)
+{
+  return _mm256_madd_epi16 (pairs, _mm256_set1_epi16 (1));
+}
+
+/* Sums of four neighbours with activations of sixteen bits, as floats. */
+INLINE __m256
+multiply_fine (const KvasirType type, __m256i w, const int8_t *q, const int8_t *fine)
+{
+  __m256i high = multiply_pairs (type, w, _mm256_loadu_si256 ((const void *) q));
+  __m256i low = multiply_pairs (type, w, _mm256_loadu_si256 ((const void *) fine));
+
+  high = _mm256_madd_epi16 (high, _mm256_set1_epi16 (KVASIR_FINE));
+  return _mm256_cvtepi32_ps (_mm256_add_epi32 (high, widen_pairs (low)));
+}
+
+/* Scales and minimums out of the first four bytes of eight blocks. */
+INLINE void
+split_heads (const KvasirType type, __m128i h0, __m128i h1, __m256 *d, __m256 *m)
+{
+  const __m128i low = _mm_set1_epi32 (0xffff);
+
+  if (type == KVASIR_TYPE_MXFP4)
+    *d = get_e8m0_scales (_mm256_set_m128i (h1, h0));
+  else
+    *d = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_and_si128 (h0, low), _mm_and_si128 (h1, low)));
+  if (has_min (type))
+    *m = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_srli_epi32 (h0, 16), _mm_srli_epi32 (h1, 16)));
+  else
+    *m = _mm256_mul_ps (*d, _mm256_set1_ps ((float) -get_offset (type)));
+}
+
+/* Scales and minimums of up to 8 blocks of a row, one per lane. Single loads: a gather takes
+ * three times as long on some processors and thirty times on others. */
+INLINE void
+load_scales (const KvasirType type, const uint8_t *block, const int n, __m256 *d, __m256 *m)
+{
+  const size_t size = get_block_bytes (type);
+  __m128i h0 = load_four_heads (block, size, n);
+  __m128i h1 = load_four_heads (block + 4 * size, size, n - 4);
+
+  split_heads (type, h0, h1, d, m);
+}
+
+#define MAX_FEW 4
+
+/* Blocks [b, b + n_blocks), at most 8, of a row with n tokens. */
+INLINE void
+add_blocks (const KvasirProduct *p,
+            const KvasirType type,
+            const uint8_t *row,
+            int64_t token,
+            int64_t b,
+            const int n_blocks,
+            const int n,
+            __m256 sums[][2],
+            __m256 *mins)
+{
+  const size_t size = get_block_bytes (type);
+  const uint8_t *block = row + (size_t) b * size;
+  float scales[MAX_FEW][8];
+  __m256 d, m;
+
+  load_scales (type, block, n_blocks, &d, &m);
+  for (int t = 0; t < n; t++)
+    {
+      int64_t at = (token + t) * (p->k / 32) + b;
+      _mm256_storeu_ps (scales[t], _mm256_mul_ps (d, vec_load_n (p->acts.d + at, n_blocks)));
+      if (!is_signed (type))
+        mins[t] = _mm256_fmadd_ps (m, vec_load_n (p->acts.s + at, n_blocks), mins[t]);
+    }
+  for (int i = 0; i < n_blocks; i++)
+    {
+      __m256i w = load_bytes (type, block + (size_t) i * size);
+      prefetch (block + (size_t) i * size);
+      for (int t = 0; t < n; t++)
+        {
+          int64_t at = (token + t) * p->k + (b + i) * 32;
+          __m256 dot = multiply_fine (type, w, p->acts.q + at, p->acts.fine + at);
+          __m256 *sum = &sums[t][n > 1 ? 0 : i % 2];
+          *sum = _mm256_fmadd_ps (dot, _mm256_broadcast_ss (&scales[t][i]), *sum);
+        }
+    }
+}
+
+/* In byte i @value where bit @bit of the byte at @bits + i is set. */
+INLINE __m256i
+pick_bits (const uint8_t *bits, int bit, char value)
+{
+  const __m256i one = _mm256_set1_epi8 ((char) (1 << bit));
+  __m256i x = _mm256_loadu_si256 ((const void *) bits);
+
+  return _mm256_and_si256 (_mm256_cmpeq_epi8 (_mm256_and_si256 (x, one), one),
+                           _mm256_set1_epi8 (value));
+}
+
+/* The bits of @mask of each of 32 bytes behind the first @shift. */
+INLINE __m256i
+shift_bytes (const uint8_t *bytes, int shift, char mask)
+{
+  __m256i x = _mm256_loadu_si256 ((const void *) bytes);
+
+  return _mm256_and_si256 (_mm256_srl_epi16 (x, _mm_cvtsi32_si128 (shift)),
+                           _mm256_set1_epi8 (mask));
+}
+
+INLINE __m256i
+load_32_of_q6_k (const KvasirBlockQ6K *block, int i)
+{
+  int half = i / 4, run = i % 4;
+  __m256i low = shift_bytes (block->ql + half * 64 + run % 2 * 32, run / 2 * 4, 15);
+  __m256i high = shift_bytes (block->qh + half * 32, run * 2, 3);
+
+  return _mm256_or_si256 (low, _mm256_slli_epi16 (high, 4));
+}
+
+/* Elements [32 i, 32 i + 32) of a block of 256 as bytes, in order. */
+INLINE __m256i
+load_32 (const KvasirType type, const uint8_t *block, int i)
+{
+  const KvasirBlockQ2K *q2 = (const void *) block;
+  const KvasirBlockQ3K *q3 = (const void *) block;
+  const KvasirBlockQ4K *q4 = (const void *) block;
+  const KvasirBlockQ5K *q5 = (const void *) block;
+  const KvasirBlockIq4Xs *iq4 = (const void *) block;
+
+  switch (type)
+    {
+    case KVASIR_TYPE_Q2_K:
+      return shift_bytes (q2->qs + i / 4 * 32, i % 4 * 2, 3);
+    case KVASIR_TYPE_Q3_K:
+      return _mm256_or_si256 (shift_bytes (q3->qs + i / 4 * 32, i % 4 * 2, 3),
+                              pick_bits (q3->hmask, i, 4));
+    case KVASIR_TYPE_Q4_K:
+      return shift_bytes (q4->qs + i / 2 * 32, i % 2 * 4, 15);
+    case KVASIR_TYPE_Q5_K:
+      return _mm256_or_si256 (shift_bytes (q5->qs + i / 2 * 32, i % 2 * 4, 15),
+                              pick_bits (q5->qh, i, 16));
+    case KVASIR_TYPE_Q6_K:
+      return load_32_of_q6_k ((const void *) block, i);
+    default:
+      return look_up_iq4 (iq4->qs + 16 * i);
+    }
+}
+
+/* Scale and minimum of each run of 16 elements. */
+INLINE void
+load_k_scales (const KvasirType type, const uint8_t *block, __m256 d[2], __m256 m[2])
+{
+  KScales s = get_k_scales (type, block);
+
+  for (int i = 0; i < 2; i++)
+    {
+      __m256i scales = _mm256_cvtepi8_epi32 (i ? _mm_srli_si128 (s.scales, 8) : s.scales);
+      __m256i mins = _mm256_cvtepi8_epi32 (i ? _mm_srli_si128 (s.mins, 8) : s.mins);
+      d[i] = _mm256_mul_ps (_mm256_cvtepi32_ps (scales), _mm256_set1_ps (s.d));
+      m[i] = _mm256_mul_ps (_mm256_cvtepi32_ps (mins), _mm256_set1_ps (s.dmin));
+    }
+}
+
+/* Scales of the runs of a block with n tokens; its minimums are added. */
+INLINE void
+scale_k_block (const KvasirProduct *p,
+               const KvasirType type,
+               const uint8_t *block,
+               int64_t first,
+               const int n,
+               float scales[][16],
+               __m256 *mins)
+{
+  const __m256i pairs = _mm256_setr_epi32 (0, 0, 1, 1, 2, 2, 3, 3);
+  __m256 d[2], m[2];
+
+  load_k_scales (type, block, d, m);
+  for (int t = 0; t < n; t++)
+    {
+      int64_t at = first + t * (p->k / 32);
+      for (int i = 0; i < 2; i++)
+        {
+          __m256 a = _mm256_castps128_ps256 (_mm_loadu_ps (p->acts.d + at + 4 * i));
+          __m256 scale = _mm256_mul_ps (d[i], _mm256_permutevar8x32_ps (a, pairs));
+          _mm256_storeu_ps (scales[t] + 8 * i, scale);
+          if (!is_signed (type))
+            mins[t] =
+                _mm256_fmadd_ps (m[i], _mm256_loadu_ps (p->acts.s16 + 2 * at + 8 * i), mins[t]);
+        }
+    }
+}
+
+/* The scales of elements [32 i, 32 i + 32) for sums of four neighbours each. */
+INLINE __m256
+pick_scales (const KvasirType type, const float scales[16], int i)
+{
+  __m256i pick = _mm256_setr_epi32 (0, 0, 0, 0, 1, 1, 1, 1);
+
+  if (get_n_parts (type) == 1)
+    return _mm256_broadcast_ss (scales + 2 * i);
+  pick = _mm256_add_epi32 (pick, _mm256_set1_epi32 (i % 4 * 2));
+  return _mm256_permutevar8x32_ps (_mm256_loadu_ps (scales + i / 4 * 8), pick);
+}
+
+/* Block @b of 256 elements of a row with n tokens. */
+INLINE void
+add_k_block (const KvasirProduct *p,
+             const KvasirType type,
+             const uint8_t *row,
+             int64_t token,
+             int64_t b,
+             const int n,
+             __m256 sums[][2],
+             __m256 *mins)
+{
+  const uint8_t *block = row + (size_t) b * get_k_block_bytes (type);
+  float scales[MAX_FEW][16];
+
+  for (size_t at = 0; at < get_k_block_bytes (type); at += 64)
+    prefetch (block + at);
+  scale_k_block (p, type, block, token * (p->k / 32) + 8 * b, n, scales, mins);
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; i++)
+    {
+      __m256i w = load_32 (type, block, i);
+      for (int t = 0; t < n; t++)
+        {
+          int64_t at = (token + t) * p->k + 256 * b + 32 * i;
+          __m256 dot = multiply_fine (type, w, p->acts.q + at, p->acts.fine + at);
+          __m256 *sum = &sums[t][n > 1 ? 0 : i % 2];
+          *sum = _mm256_fmadd_ps (dot, pick_scales (type, scales[t], i), *sum);
+        }
+    }
+}
+
+/* All blocks of a row of a block-32 type. */
+INLINE void
+add_row (const KvasirProduct *p,
+         const KvasirType type,
+         const uint8_t *row,
+         int64_t token,
+         const int n,
+         __m256 sums[][2],
+         __m256 *mins)
+{
+  int64_t n_blocks = p->k / 32, b = 0;
+
+  for (; b + 8 <= n_blocks; b += 8)
+    add_blocks (p, type, row, token, b, 8, n, sums, mins);
+  for (; b + 2 <= n_blocks; b += 2)
+    add_blocks (p, type, row, token, b, 2, n, sums, mins);
+  if (b < n_blocks)
+    add_blocks (p, type, row, token, b, 1, n, sums, mins);
+}
+
+/* One row with n tokens from @token on. */
+INLINE void
+int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t token, const int n)
+{
+  const uint8_t *row = p->weights + (size_t) r * p->weight_stride;
+  /* One token alone has two sums in turn, so that one addition need not wait for the other. */
+  __m256 sums[MAX_FEW][2], mins[MAX_FEW];
+
+  for (int t = 0; t < n; t++)
+    sums[t][0] = sums[t][1] = mins[t] = _mm256_setzero_ps ();
+  if (is_k_type (type))
+    for (int64_t b = 0; b < p->k / 256; b++)
+      add_k_block (p, type, row, token, b, n, sums, mins);
+  else
+    add_row (p, type, row, token, n, sums, mins);
+  for (int t = 0; t < n; t++)
+    {
+      float sum = vec_sum (_mm256_add_ps (_mm256_add_ps (sums[t][0], sums[t][1]), mins[t]));
+      p->dst[(size_t) (token + t) * p->dst_stride + (size_t) r] = sum + (p->bias ? p->bias[r] : 0);
+    }
+}
+
+INLINE void
+int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+{
+  for (int64_t r = part->row; r < part->row_end; r++)
+    {
+      int64_t t = part->token;
+      for (; t + 4 <= part->token_end; t += 4)
+        int8_row (p, type, r, t, 4);
+      for (; t < part->token_end; t++)
+        int8_row (p, type, r, t, 1);
+    }
+}
