@@ -41,6 +41,13 @@ kvasir_slots_find (const KvasirCells *cells, guint n, guint32 *slots)
 
   if (n > cells->size)
     return FALSE;
+  /* Nearly always the next token has the cell behind the last one. */
+  if (n == 1 && kvasir_bit_tree_has (&cells->vacant, start))
+    {
+      if (slots != NULL)
+        slots[0] = start;
+      return TRUE;
+    }
   n_found = collect (cells, start, cells->size, n, slots);
   if (n_found < n)
     n_found += collect (cells, 0, start, n - n_found, slots != NULL ? slots + n_found : NULL);
