@@ -79,7 +79,8 @@ pair_init (Pair *self, const PairShape *shape)
   self->marks = g_array_new (FALSE, FALSE, sizeof (guint));
   self->hashes = g_array_new (FALSE, FALSE, sizeof (guint64));
   sink = replay_get_sink (self->replay);
-  kvasir_memory_set_sink (self->memory, &sink);
+  if (!shape->unwatched)
+    kvasir_memory_set_sink (self->memory, &sink);
   replay_seek (self->replay, replay_get_n_events (self->replay));
 }
 
@@ -96,6 +97,8 @@ pair_clear (Pair *self)
 }
 
 /* ---- comparing */
+
+#define CHECKS_PER_ROWS 4
 
 static void
 check_cells (Pair *self, guint c, guint stream)
@@ -122,7 +125,7 @@ check_cells (Pair *self, guint c, guint stream)
           g_assert_cmpint (cell.y, ==, expected->y);
         }
     }
-  if (!cache->has_copies)
+  if (!cache->has_copies && self->n_checks % CHECKS_PER_ROWS == 0)
     pair_assert_rows (self->memory, cache, c, stream);
 }
 
@@ -170,20 +173,13 @@ check_events (const Pair *self, guint from)
     }
 }
 
-void
-pair_check (Pair *self)
+static void
+check_log (Pair *self)
 {
-  guint from = self->replay->n_played;
   guint to = replay_get_n_events (self->replay);
   guint64 hash;
 
-  for (guint c = 0; c < self->naive->n_caches; c++)
-    for (guint s = 0; s < self->naive->caches[c].n_streams; s++)
-      check_cells (self, c, s);
-  check_reports (self);
-  if (self->naive->has_states)
-    pair_assert_states (self->memory, self->naive);
-  check_events (self, from);
+  check_events (self, self->replay->n_played);
   replay_seek (self->replay, to);
   replay_assert_same (self->replay, self->memory);
   hash = replay_hash (self->replay);
@@ -192,8 +188,24 @@ pair_check (Pair *self)
 }
 
 void
+pair_check (Pair *self)
+{
+  for (guint c = 0; c < self->naive->n_caches; c++)
+    for (guint s = 0; s < self->naive->caches[c].n_streams; s++)
+      check_cells (self, c, s);
+  check_reports (self);
+  if (self->naive->has_states)
+    pair_assert_states (self->memory, self->naive);
+  if (!self->shape.unwatched)
+    check_log (self);
+  self->n_checks++;
+}
+
+void
 pair_check_time_travel (Pair *self)
 {
+  if (self->shape.unwatched)
+    return;
   for (guint i = self->marks->len; i-- > 0;)
     {
       replay_seek (self->replay, g_array_index (self->marks, guint, i));

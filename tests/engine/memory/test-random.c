@@ -442,6 +442,7 @@ pick_shape (Run *self, const Kind *kind)
   if (kind->swa_full)
     rules->swa_size = rules->size;
   shape.type = !kind->v_transposed && one_in (self, 3) ? KVASIR_TYPE_Q8_0 : KVASIR_TYPE_F16;
+  shape.unwatched = one_in (self, 3);
   shape.shift_obstacle = kind->n_pos > 1 ? "four positions" : NULL;
   return shape;
 }
