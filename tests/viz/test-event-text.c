@@ -95,6 +95,30 @@ test_complete (void)
 }
 
 static void
+check_place (const KvasirEventPlaces *places, KvasirEventType type, guint cache, const char *text)
+{
+  const KvasirEvent event = { type, .cache = (guint16) cache, .stream = 2 };
+  g_autoptr (GString) place = g_string_new (NULL);
+  kvasir_event_append_place (&event, places, place);
+  g_assert_cmpstr (place->str, ==, text);
+}
+
+/* Where there are several caches or streams, what is told of one of them says so. */
+static void
+test_places (void)
+{
+  const KvasirEventPlaces one = { 1, 1, { "base" } };
+  const KvasirEventPlaces pair = { 2, 1, { "base", "swa" } };
+  const KvasirEventPlaces streams = { 2, 4, { "base", "swa" } };
+  check_place (&one, KVASIR_EVENT_HEAD, 0, "");
+  check_place (&pair, KVASIR_EVENT_HEAD, 0, "base: ");
+  check_place (&pair, KVASIR_EVENT_PURGE, 1, "swa: ");
+  check_place (&pair, KVASIR_EVENT_SEQ_RM, 0, "");
+  check_place (&pair, KVASIR_EVENT_CELLS, 2, "");
+  check_place (&streams, KVASIR_EVENT_CELLS, 1, "swa 2: ");
+}
+
+static void
 test_cells (void)
 {
   const gint32 taken[] = { 635, 25, 966, 5 };
@@ -120,5 +144,6 @@ main (int argc, char **argv)
   g_test_add_func ("/viz/event-text/sample-with-its-chance", test_sample);
   g_test_add_func ("/viz/event-text/every-type-has-words", test_complete);
   g_test_add_func ("/viz/event-text/names-the-cells", test_cells);
+  g_test_add_func ("/viz/event-text/places", test_places);
   return g_test_run ();
 }

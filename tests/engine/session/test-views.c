@@ -275,6 +275,91 @@ test_memory (void)
   kvasir_snapshot_unref (shot);
 }
 
+/* ---- several caches */
+
+static Rig *
+new_kind (const char *file, const RigParams *params)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("KVASIR_TEST_DATA"), "models", file, NULL);
+  return rig_new_for (path, params);
+}
+
+static void
+test_pair (void)
+{
+  const RigParams params = { 1024, 2, 16 };
+  g_autoptr (Rig) rig = new_kind ("tiny-gemma3.gguf", &params);
+  kvasir_mask_tap_set_shown (kvasir_session_get_mask_tap (rig->session), TRUE);
+  g_autoptr (Answer) a = rig_run (rig, new_request (11, FALSE), 0);
+  const KvasirSnapshot *shot = snap (rig, KVASIR_VIEW_CELLS | KVASIR_VIEW_MASK);
+  const KvasirMaskShot *base = shot->mask, *sliding = base->next;
+  guint n_open = 0;
+
+  g_assert_cmpuint (shot->cells->n_caches, ==, 2);
+  g_assert_cmpuint (shot->cells->caches[1].n_swa, ==, 32);
+  g_assert_cmpuint (shot->cells->caches[0].streams[0].n_kv, ==, 256);
+  g_assert_cmpuint (shot->cells->caches[1].streams[0].n_kv, ==, 256);
+  g_assert_cmpint (shot->cells->seqs[0].pos_min, ==, 0);
+  g_assert_cmpstr (base->cache_name, ==, "base");
+  check_mask (base);
+  g_assert_nonnull (sliding);
+  g_assert_null (sliding->next);
+  g_assert_cmpstr (sliding->cache_name, ==, "swa");
+  g_assert_cmpuint (sliding->cache, ==, 1);
+  g_assert_cmpint (sliding->row_pos[0], >, 32);
+  for (guint cell = 0; cell < sliding->n_kv; cell++)
+    n_open += kvasir_mask_shot_get_reason (sliding, 0, cell) == KVASIR_MASK_OPEN;
+  g_assert_cmpuint (n_open, ==, 32);
+  kvasir_snapshot_unref (shot);
+}
+
+/* A state knows one position, but stands for all before it; nothing is masked. */
+static void
+test_states (void)
+{
+  const RigParams params = { 512, 2, 16 };
+  g_autoptr (Rig) rig = new_kind ("tiny-mamba2.gguf", &params);
+  kvasir_mask_tap_set_shown (kvasir_session_get_mask_tap (rig->session), TRUE);
+  g_autoptr (Answer) a = rig_run (rig, new_request (11, FALSE), 0);
+  const KvasirSnapshot *shot =
+      snap (rig, KVASIR_VIEW_CELLS | KVASIR_VIEW_MASK | KVASIR_VIEW_MEMORY);
+  const KvasirCacheShot *cache = &shot->cells->caches[0];
+
+  g_assert_null (shot->mask);
+  g_assert_cmpuint (shot->cells->n_caches, ==, 1);
+  g_assert_true (cache->is_recurrent);
+  g_assert_cmpuint (cache->size, ==, 2);
+  g_assert_cmpuint (cache->streams[0].used, ==, 1);
+  g_assert_cmpint (cache->spans[0].pos, ==, shot->cells->seqs[0].pos_max);
+  g_assert_cmpint (shot->cells->seqs[0].pos_min, ==, 0);
+  g_assert_cmpint (shot->cells->message_runs[0].pos, ==, 0);
+  g_assert_cmpuint (shot->memory->live_bytes, ==, 0);
+  kvasir_snapshot_unref (shot);
+}
+
+/* Each sequence has a stream of its own; the mask is of the stream that was read last. */
+static void
+test_streams (void)
+{
+  const RigParams params = { 1024, 3, 16, .streams = TRUE };
+  g_autoptr (Rig) rig = new_kind ("tiny-llama.gguf", &params);
+  kvasir_mask_tap_set_shown (kvasir_session_get_mask_tap (rig->session), TRUE);
+  g_autoptr (Answer) a = rig_run (rig, new_request (11, FALSE), 0);
+  g_autoptr (Answer) b = rig_run (rig, new_request (21, TRUE), 0);
+  const KvasirSnapshot *shot = snap (rig, KVASIR_VIEW_CELLS | KVASIR_VIEW_MASK);
+  const KvasirCacheShot *cache = &shot->cells->caches[0];
+
+  g_assert_cmpint (a->end.seq, !=, b->end.seq);
+  g_assert_cmpuint (cache->n_streams, ==, 3);
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmpint (cache->streams[i].used > 0, ==,
+                     (gint) i == a->end.seq || (gint) i == b->end.seq);
+  g_assert_cmpuint (shot->mask->stream, ==, (guint) b->end.seq);
+  g_assert_cmpuint (shot->mask->n_streams, ==, 3);
+  check_mask (shot->mask);
+  kvasir_snapshot_unref (shot);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -286,5 +371,8 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/views/mask-shown-late", test_mask_shown_late);
   g_test_add_func ("/engine/session/views/mask-after-stop", test_mask_after_stop);
   g_test_add_func ("/engine/session/views/memory-sums", test_memory);
+  g_test_add_func ("/engine/session/views/pair-of-caches", test_pair);
+  g_test_add_func ("/engine/session/views/states", test_states);
+  g_test_add_func ("/engine/session/views/streams", test_streams);
   return g_test_run ();
 }
