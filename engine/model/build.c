@@ -176,8 +176,26 @@ kvasir_build_attend (const KvasirModel *model,
   return rotate (build, "attn_rot", out, turn_v);
 }
 
-/* [d, heads, n] of a projection, with the norm over each head where the model has one, turned by
- * its positions. */
+/* @x [d, heads, n] with its norm; those of all heads together are settled before. */
+static KvasirTensor *
+norm_heads (const KvasirModel *model,
+            KvasirModelBuild *build,
+            const char *name,
+            KvasirTensor *x,
+            KvasirTensor *norm)
+{
+  const KvasirHparams *hp = &model->hparams;
+
+  if (norm == NULL || hp->head_norms == KVASIR_HEAD_NORMS_WIDE)
+    return x;
+  if (hp->head_norms != KVASIR_HEAD_NORMS_OWN)
+    return kvasir_graph_rms_norm (build->graph, name, x, norm, hp->rms_eps);
+  x = kvasir_graph_norm (build->graph, name, x, NULL, NULL, hp->norm_eps);
+  return kvasir_graph_mul (build->graph, name, x, norm);
+}
+
+/* [d, heads, n] of a projection, with the norm of its heads where the model has one, turned by its
+ * positions. */
 static KvasirTensor *
 turn_heads (const KvasirModel *model,
             KvasirModelBuild *build,
@@ -186,11 +204,17 @@ turn_heads (const KvasirModel *model,
             KvasirTensor *norm,
             gboolean is_query)
 {
-  x = kvasir_graph_split (build->graph, x, model->hparams.layers[il].head_dim_k);
-  if (norm != NULL)
-    x = kvasir_graph_rms_norm (build->graph, is_query ? "q_norm" : "k_norm", x, norm,
-                               model->hparams.rms_eps);
-  return kvasir_build_rope (model, build, is_query ? "q_rope" : "k_rope", il, x);
+  const KvasirHparams *hp = &model->hparams;
+  const char *name = is_query ? "q_norm" : "k_norm", *turned = is_query ? "q_rope" : "k_rope";
+
+  if (norm != NULL && hp->head_norms == KVASIR_HEAD_NORMS_WIDE)
+    x = kvasir_graph_rms_norm (build->graph, name, x, norm, hp->rms_eps);
+  x = kvasir_graph_split (build->graph, x, hp->layers[il].head_dim_k);
+  if (hp->head_norms == KVASIR_HEAD_NORMS_BEHIND)
+    return kvasir_graph_rms_norm (build->graph, name,
+                                  kvasir_build_rope (model, build, turned, il, x),
+                                  is_query ? norm : NULL, hp->rms_eps);
+  return kvasir_build_rope (model, build, turned, il, norm_heads (model, build, name, x, norm));
 }
 
 /* @weight . @x + @bias, within the model's bounds. */
@@ -227,6 +251,10 @@ kvasir_build_self_attention (const KvasirModel *model,
   attend.q = turn_heads (model, build, il, q, block->q_norm, TRUE);
   if (k != NULL)
     attend.k = turn_heads (model, build, il, k, block->k_norm, FALSE);
+  /* Keys with the weights of a norm behind the rotation could not be turned once more in a shift:
+   * the queries carry them. */
+  if (model->hparams.head_norms == KVASIR_HEAD_NORMS_BEHIND)
+    attend.q = kvasir_graph_mul (g, "q_weighted", attend.q, block->k_norm);
   return kvasir_graph_mul_mat (g, "attn_out", block->wo,
                                kvasir_build_attend (model, build, il, &attend), block->bo);
 }
@@ -235,14 +263,20 @@ KvasirTensor *
 kvasir_build_ffn (KvasirModelBuild *build, const KvasirLayer *layer, KvasirTensor *x)
 {
   KvasirGraph *g = build->graph;
-  KvasirTensor *y;
+  KvasirTensor *y, *gate;
 
   if (layer->moe.router == NULL)
     return kvasir_block_glu (g, &layer->ffn, x);
-  y = kvasir_block_moe (g, &layer->moe, x, NULL);
-  if (layer->shared.down != NULL)
-    y = kvasir_graph_add (g, "ffn_shared", y, kvasir_block_glu (g, &layer->shared, x));
-  return y;
+  if (layer->shared.down == NULL)
+    return kvasir_block_moe (g, &layer->moe, x, NULL);
+  y = kvasir_block_glu (g, &layer->shared, x);
+  if (layer->shared_gate != NULL)
+    {
+      gate = kvasir_graph_mul_mat (g, "shared_gate_in", layer->shared_gate, x, NULL);
+      gate = kvasir_graph_unary (g, "shared_gate", KVASIR_UNARY_SIGMOID, gate);
+      y = kvasir_graph_mul (g, "shared_gated", y, gate);
+    }
+  return kvasir_graph_add (g, "ffn_shared", kvasir_block_moe (g, &layer->moe, x, NULL), y);
 }
 
 void

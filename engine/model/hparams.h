@@ -56,6 +56,15 @@ typedef enum
   KVASIR_POOLING_LAST
 } KvasirPooling;
 
+/* How the heads of q and k are normalised, where a file has norms of them. */
+typedef enum
+{
+  KVASIR_HEAD_NORMS_RMS,    /* each head, all with the same weights, before it is turned */
+  KVASIR_HEAD_NORMS_BEHIND, /* the same behind the rotation */
+  KVASIR_HEAD_NORMS_WIDE,   /* all heads together, before they are turned */
+  KVASIR_HEAD_NORMS_OWN /* a layer norm of each head with weights of its own, before it is turned */
+} KvasirHeadNorms;
+
 typedef struct
 {
   guint n_vocab;
@@ -67,8 +76,9 @@ typedef struct
   float rms_eps;
   float norm_eps;           /* of layer norms */
   gboolean has_layer_norms; /* the norms around layers subtract the mean and have a bias */
-  float clamp_qkv;          /* q, k and v lie within +- this; 0: no bounds */
-  float attention_scale;    /* of query times key */
+  KvasirHeadNorms head_norms;
+  float clamp_qkv;       /* q, k and v lie within +- this; 0: no bounds */
+  float attention_scale; /* of query times key */
   KvasirRopeScaling rope_scaling;
   KvasirRopeParams rope; /* of most layers; its n_rot and n_ctx_orig count for the factors */
   KvasirMemoryClass memory_class;

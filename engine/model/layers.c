@@ -29,6 +29,18 @@ kvasir_load_matrix (KvasirModel *model,
   return kvasir_weights_get (model->weights, il, name, ne, t, error);
 }
 
+/* A matrix whose rows are added or multiplied must be plain. */
+static gboolean
+check_plain (KvasirModel *model, const KvasirTensor *t, GError **error)
+{
+  if (t == NULL || t->type == KVASIR_TYPE_F32)
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+               "%s: %s: type f32 expected, %s found", model->info.path, t->name,
+               kvasir_type_get_name ((int) t->type));
+  return FALSE;
+}
+
 /* The rows of a fused tensor are q, then k, then v. */
 static gboolean
 load_fused (
@@ -76,6 +88,33 @@ load_projections (
          kvasir_load_optional (model, il, "attn_v.bias", rows[2], &block->bv, error);
 }
 
+/* The norm of @n_heads heads of q or k. */
+static gboolean
+load_head_norm (KvasirModel *model,
+                gint il,
+                const char *name,
+                guint n_heads,
+                KvasirTensor **norm,
+                GError **error)
+{
+  const gint64 width = model->hparams.layers[il].head_dim_k;
+  const gint64 own[2] = { width, n_heads };
+
+  switch (model->hparams.head_norms)
+    {
+    case KVASIR_HEAD_NORMS_RMS:
+      return kvasir_load_optional (model, il, name, width, norm, error);
+    case KVASIR_HEAD_NORMS_BEHIND:
+      return kvasir_load_vector (model, il, name, width, norm, error);
+    case KVASIR_HEAD_NORMS_WIDE:
+      return kvasir_load_vector (model, il, name, width * n_heads, norm, error);
+    case KVASIR_HEAD_NORMS_OWN:
+      return kvasir_weights_get_optional (model->weights, il, name, own, norm, error) &&
+             check_plain (model, *norm, error);
+    }
+  g_assert_not_reached ();
+}
+
 gboolean
 kvasir_load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block, GError **error)
 {
@@ -88,10 +127,9 @@ kvasir_load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block,
   const gint64 ne[2] = { n_out, hp->n_embd };
 
   return load_projections (model, il, rows, block, error) &&
-         kvasir_load_optional (model, il, "attn_q_norm.weight", sizes->head_dim_k, &block->q_norm,
-                               error) &&
-         kvasir_load_optional (model, il, "attn_k_norm.weight", sizes->head_dim_k, &block->k_norm,
-                               error) &&
+         load_head_norm (model, il, "attn_q_norm.weight", sizes->n_heads, &block->q_norm, error) &&
+         load_head_norm (model, il, "attn_k_norm.weight", sizes->n_kv_heads, &block->k_norm,
+                         error) &&
          kvasir_load_optional (model, il, "attn_sinks.weight", sizes->n_heads, &block->sinks,
                                error) &&
          kvasir_load_matrix (model, il, "attn_output.weight", ne, &block->wo, error) &&
@@ -273,18 +311,6 @@ gboolean
 kvasir_load_layers (KvasirModel *model, GError **error)
 {
   return kvasir_load_layers_of (model, KVASIR_UNARY_SILU, TRUE, error);
-}
-
-/* A matrix whose rows are added must be plain. */
-static gboolean
-check_plain (KvasirModel *model, const KvasirTensor *t, GError **error)
-{
-  if (t == NULL || t->type == KVASIR_TYPE_F32)
-    return TRUE;
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-               "%s: %s: type f32 expected, %s found", model->info.path, t->name,
-               kvasir_type_get_name ((int) t->type));
-  return FALSE;
 }
 
 /* Texts of one kind only: the row of the others is never used. */

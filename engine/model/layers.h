@@ -17,7 +17,7 @@ typedef struct
   KvasirTensor *wv; /* [n_embd, head_dim_v * n_kv_heads] */
   KvasirTensor *wo; /* [head_dim_v * n_heads, n_embd] */
   KvasirTensor *bq, *bk, *bv, *bo;
-  KvasirTensor *q_norm, *k_norm; /* [head_dim_k], per head, before the rotation */
+  KvasirTensor *q_norm, *k_norm; /* [head_dim_k]; with WIDE and OWN one for each head */
   KvasirTensor *sinks;           /* [n_heads] */
 } KvasirAttentionBlock;
 
@@ -26,10 +26,11 @@ typedef struct
   KvasirTensor *attn_norm;                      /* [n_embd] */
   KvasirTensor *attn_norm_bias, *ffn_norm_bias; /* [n_embd]: layer norms */
   KvasirAttentionBlock attention;
-  KvasirTensor *ffn_norm; /* [n_embd] */
-  KvasirGluBlock ffn;     /* dense; down NULL: experts */
-  KvasirMoeBlock moe;     /* router NULL: dense */
-  KvasirGluBlock shared;  /* shared experts beside the others; down NULL: none */
+  KvasirTensor *ffn_norm;    /* [n_embd] */
+  KvasirGluBlock ffn;        /* dense; down NULL: experts */
+  KvasirMoeBlock moe;        /* router NULL: dense */
+  KvasirGluBlock shared;     /* shared experts beside the others; down NULL: none */
+  KvasirTensor *shared_gate; /* [n_embd] (nullable): they count sigmoid (shared_gate x) */
 } KvasirLayer;
 
 /* What is done with the rows of token_embd before the first layer; each optional. */

@@ -98,9 +98,12 @@ void kvasir_model_fill_memory_layers (const KvasirModel *self, KvasirMemoryLayer
 /* Adds the operations of one step. */
 void kvasir_model_build (const KvasirModel *self, KvasirModelBuild *build);
 
+extern const KvasirArch kvasir_arch_baichuan;
 extern const KvasirArch kvasir_arch_bert;
 extern const KvasirArch kvasir_arch_bloom;
 extern const KvasirArch kvasir_arch_deepseek2;
+extern const KvasirArch kvasir_arch_ernie4_5;
+extern const KvasirArch kvasir_arch_exaone;
 extern const KvasirArch kvasir_arch_falcon_h1;
 extern const KvasirArch kvasir_arch_gemma2;
 extern const KvasirArch kvasir_arch_gemma3;
@@ -108,22 +111,25 @@ extern const KvasirArch kvasir_arch_gemma3n;
 extern const KvasirArch kvasir_arch_gemma4;
 extern const KvasirArch kvasir_arch_gpt_oss;
 extern const KvasirArch kvasir_arch_granitehybrid;
+extern const KvasirArch kvasir_arch_hunyuan_dense;
+extern const KvasirArch kvasir_arch_internlm2;
 extern const KvasirArch kvasir_arch_jamba;
 extern const KvasirArch kvasir_arch_lfm2;
 extern const KvasirArch kvasir_arch_lfm2moe;
-extern const KvasirArch kvasir_arch_llama4;
 extern const KvasirArch kvasir_arch_llama;
-extern const KvasirArch kvasir_arch_mamba2;
+extern const KvasirArch kvasir_arch_llama4;
 extern const KvasirArch kvasir_arch_mamba;
+extern const KvasirArch kvasir_arch_mamba2;
 extern const KvasirArch kvasir_arch_mpt;
 extern const KvasirArch kvasir_arch_nemotron_h;
 extern const KvasirArch kvasir_arch_phi3;
 extern const KvasirArch kvasir_arch_qwen2;
 extern const KvasirArch kvasir_arch_qwen2vl;
+extern const KvasirArch kvasir_arch_qwen3;
 extern const KvasirArch kvasir_arch_qwen35;
 extern const KvasirArch kvasir_arch_qwen35moe;
-extern const KvasirArch kvasir_arch_qwen3;
 extern const KvasirArch kvasir_arch_qwen3moe;
 extern const KvasirArch kvasir_arch_rwkv7;
+extern const KvasirArch kvasir_arch_smollm3;
 
 G_END_DECLS

@@ -135,6 +135,14 @@ put_line_of_tensor (GByteArray *out, const Line *line, guint64 offset)
   return kvasir_type_get_row_bytes (type, (gint64) ne[0]) * ne[1] * ne[2];
 }
 
+static char *
+make_key (const char *arch, const char *name)
+{
+  if (g_str_has_prefix (name, "tokenizer."))
+    return g_strdup (name);
+  return g_strdup_printf ("%s.%s", arch, name);
+}
+
 static GByteArray *
 make_sketch (const GPtrArray *lines)
 {
@@ -150,7 +158,7 @@ make_sketch (const GPtrArray *lines)
   for (guint i = 1; i < lines->len; i++)
     {
       const Line *line = lines->pdata[i];
-      g_autofree char *key = g_strdup_printf ("%s.%s", first->words[1], line->words[1]);
+      g_autofree char *key = make_key (first->words[1], line->words[1]);
 
       if (strcmp (line->words[0], "tensor") == 0)
         {

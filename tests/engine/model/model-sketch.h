@@ -1,7 +1,8 @@
 /* tests/engine/model/model-sketch.h - writes a model of any architecture from lines of text
  *
  *   arch bloom                      the first line
- *   u32 block_count 1               keys, named without the architecture: u32, f32, bool, text
+ *   u32 block_count 1               keys, named without the architecture: u32, f32, bool, text;
+ *   u32 tokenizer.ggml.token_type_count 2               but those of the tokenizer in full
  *   i32s rope.dimension_sections 2 3 3 0
  *   tensor blk.0.attn_q.weight 8 16 f16
  *
