@@ -105,6 +105,7 @@ extern const KvasirArch kvasir_arch_deepseek2;
 extern const KvasirArch kvasir_arch_ernie4_5;
 extern const KvasirArch kvasir_arch_exaone;
 extern const KvasirArch kvasir_arch_falcon_h1;
+extern const KvasirArch kvasir_arch_gemma;
 extern const KvasirArch kvasir_arch_gemma2;
 extern const KvasirArch kvasir_arch_gemma3;
 extern const KvasirArch kvasir_arch_gemma3n;

@@ -1,0 +1,33 @@
+/* gemma, the first of its family. With n = rms x:
+ *
+ *   x = E sqrt (n_embd)
+ *   x += Wo attn (rope (Wq n), rope (Wk n), Wv n);  x += down (gelu (gate n) * up n)
+ *
+ * Rope turns NEOX pairs, and the output matrix is that of the embeddings. */
+#include "engine/model/gemma-parts.h"
+
+static gboolean
+setup (KvasirModel *model, GError **error)
+{
+  kvasir_hparams_set_neox (&model->hparams);
+  return TRUE;
+}
+
+static gboolean
+load (KvasirModel *model, GError **error)
+{
+  return kvasir_load_layers_of (model, KVASIR_UNARY_GELU, TRUE, error);
+}
+
+static void
+build (const KvasirModel *model, KvasirModelBuild *step)
+{
+  kvasir_build_layers_on (model, step, kvasir_gemma_build_embedding (model, step));
+}
+
+const KvasirArch kvasir_arch_gemma = {
+  .name = "gemma",
+  .setup = setup,
+  .load = load,
+  .build = build,
+};
