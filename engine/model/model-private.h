@@ -111,6 +111,7 @@ extern const KvasirArch kvasir_arch_gemma3;
 extern const KvasirArch kvasir_arch_gemma3n;
 extern const KvasirArch kvasir_arch_gemma4;
 extern const KvasirArch kvasir_arch_glm4;
+extern const KvasirArch kvasir_arch_gpt2;
 extern const KvasirArch kvasir_arch_gpt_oss;
 extern const KvasirArch kvasir_arch_granite;
 extern const KvasirArch kvasir_arch_granitehybrid;
@@ -137,5 +138,6 @@ extern const KvasirArch kvasir_arch_qwen35moe;
 extern const KvasirArch kvasir_arch_qwen3moe;
 extern const KvasirArch kvasir_arch_rwkv7;
 extern const KvasirArch kvasir_arch_smollm3;
+extern const KvasirArch kvasir_arch_starcoder2;
 
 G_END_DECLS
