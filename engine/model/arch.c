@@ -17,10 +17,11 @@ static const KvasirArch *const archs[] = {
   &kvasir_arch_llama,      &kvasir_arch_llama4,        &kvasir_arch_mamba,
   &kvasir_arch_mamba2,     &kvasir_arch_minicpm,       &kvasir_arch_mpt,
   &kvasir_arch_nemotron_h, &kvasir_arch_olmo2,         &kvasir_arch_phi2,
-  &kvasir_arch_phi3,       &kvasir_arch_qwen2,         &kvasir_arch_qwen2vl,
-  &kvasir_arch_qwen3,      &kvasir_arch_qwen35,        &kvasir_arch_qwen35moe,
-  &kvasir_arch_qwen3moe,   &kvasir_arch_rwkv7,         &kvasir_arch_smollm3,
-  &kvasir_arch_stablelm,   &kvasir_arch_starcoder2,
+  &kvasir_arch_phi3,       &kvasir_arch_qwen2,         &kvasir_arch_qwen2moe,
+  &kvasir_arch_qwen2vl,    &kvasir_arch_qwen3,         &kvasir_arch_qwen35,
+  &kvasir_arch_qwen35moe,  &kvasir_arch_qwen3moe,      &kvasir_arch_qwen3next,
+  &kvasir_arch_rwkv7,      &kvasir_arch_smollm3,       &kvasir_arch_stablelm,
+  &kvasir_arch_starcoder2,
 };
 
 const KvasirArch *

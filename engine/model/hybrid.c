@@ -19,7 +19,8 @@ kvasir_setup_hybrid (KvasirModel *model, GError **error)
 }
 
 static gboolean
-load_shared (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
+load_shared (
+    KvasirModel *model, gint il, const KvasirHybrid *hybrid, KvasirLayer *layer, GError **error)
 {
   KvasirKeys keys = { model->gguf, model->info.arch, "" };
   guint n_ff = model->hparams.layers[il].n_ff;
@@ -27,6 +28,10 @@ load_shared (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
   if (!kvasir_keys_get_size (&keys, "expert_shared_feed_forward_length", KVASIR_MAX_WIDTH, &n_ff,
                              error) ||
       !kvasir_load_shared (model, il, n_ff, &layer->shared, error))
+    return FALSE;
+  if (hybrid->gates_shared &&
+      !kvasir_load_vector (model, il, "ffn_gate_inp_shexp.weight", model->hparams.n_embd,
+                           &layer->shared_gate, error))
     return FALSE;
 
   const gint64 gate[2] = { model->hparams.n_embd, n_ff };
@@ -51,7 +56,7 @@ load_ffn (
         return FALSE;
       return !hybrid->may_have_shared ||
              !kvasir_weights_has (model->weights, il, "ffn_up_shexp.weight") ||
-             load_shared (model, il, layer, error);
+             load_shared (model, il, hybrid, layer, error);
     }
   if (n_ff == 0)
     {
@@ -116,8 +121,6 @@ build_ffn (const KvasirModel *model,
 
   x = kvasir_graph_rms_norm (build->graph, "ffn_norm", x, layers[il].ffn_norm,
                              model->hparams.rms_eps);
-  if (hybrid->build_ffn != NULL)
-    return hybrid->build_ffn (model, build, il, x);
   return kvasir_build_ffn (build, &layers[il], x);
 }
 

@@ -1,4 +1,4 @@
-/* qwen35 and qwen35moe: gated delta nets and gated attention in turn. formats.md 5.3.
+/* qwen35, qwen35moe and qwen3next: gated delta nets and gated attention in turn. formats.md 5.3.
  *   x += mixer (rms x);  x += SwiGLU (rms x), or experts and a shared one times sigmoid (w x)
  *
  * Gated attention: the rows of attn_q are query and gate of each head; norms over the heads of q
@@ -8,21 +8,22 @@
  *   beta = sigmoid (W_beta x);  alpha = a softplus (W_alpha x + b)
  *   S = S exp alpha;  S += beta (v - S k) k^T;  o = S q / sqrt dk
  *   out (rms o silu (gate x))
+ * The head of v with number j goes with that of k with number j mod n_k, of qwen3next with j over
+ * n_v / n_k. There W_beta and W_alpha lie in one matrix, by heads of k, and rope turns NEOX pairs.
  * A sequence keeps the last taps - 1 columns that went into the convolution, and S, k fastest. */
+#include "engine/error.h"
 #include "engine/model/hybrid.h"
 
 typedef struct
 {
-  KvasirTensor *qkv;         /* [n_embd, 2 * dk * n_k_heads + n_inner] */
-  KvasirTensor *gate;        /* [n_embd, n_inner] */
-  KvasirTensor *conv;        /* [n_taps, 2 * dk * n_k_heads + n_inner] */
-  KvasirTensor *beta;        /* [n_embd, n_v_heads] */
-  KvasirTensor *alpha;       /* [n_embd, n_v_heads] */
-  KvasirTensor *dt_bias, *a; /* [n_v_heads] */
-  KvasirTensor *norm;        /* [dv] */
-  KvasirTensor *out;         /* [n_inner, n_embd] */
-
-  KvasirTensor *shared_gate; /* [n_embd] (nullable): of any layer */
+  KvasirTensor *qkv;          /* [n_embd, 2 * dk * n_k_heads + n_inner] */
+  KvasirTensor *gate;         /* [n_embd, n_inner] */
+  KvasirTensor *conv;         /* [n_taps, 2 * dk * n_k_heads + n_inner] */
+  KvasirTensor *beta, *alpha; /* [n_embd, n_v_heads]; NULL: both in one */
+  KvasirTensor *both;         /* [n_embd, 2 * n_v_heads], for each head of k beta, then alpha */
+  KvasirTensor *dt_bias, *a;  /* [n_v_heads] */
+  KvasirTensor *norm;         /* [dv] */
+  KvasirTensor *out;          /* [n_inner, n_embd] */
 } DeltaBlock;
 
 /* model->extra */
@@ -32,6 +33,7 @@ typedef struct
   guint n_inner; /* dv * n_v_heads */
   guint head_dim_k;
   guint n_k_heads, n_v_heads;
+  gboolean by_group;   /* qwen3next */
   DeltaBlock blocks[]; /* [n_layers] */
 } Delta;
 
@@ -134,7 +136,7 @@ read_rope (KvasirHparams *hp, KvasirKeys *keys, GError **error)
 }
 
 static gboolean
-setup (KvasirModel *model, GError **error)
+setup_delta (KvasirModel *model, gboolean by_group, GError **error)
 {
   KvasirHparams *hp = &model->hparams;
   KvasirKeys keys = { model->gguf, model->info.arch, "" };
@@ -144,10 +146,10 @@ setup (KvasirModel *model, GError **error)
     return FALSE;
   self = g_malloc0 (sizeof *self + hp->n_layers * sizeof (DeltaBlock));
   model->extra = self;
+  self->by_group = by_group;
   if (!read_kinds (hp, &keys, error) || !kvasir_setup_hybrid (model, error) ||
-      !read_sizes (self, &keys, error) || !read_rope (hp, &keys, error))
+      !read_sizes (self, &keys, error))
     return FALSE;
-  hp->can_keep_states = TRUE;
   for (guint il = 0; il < hp->n_layers; il++)
     if (!hp->layers[il].has_attention)
       {
@@ -156,6 +158,22 @@ setup (KvasirModel *model, GError **error)
       }
   kvasir_hparams_fit_rows (hp);
   return TRUE;
+}
+
+static gboolean
+setup (KvasirModel *model, GError **error)
+{
+  KvasirKeys keys = { model->gguf, model->info.arch, "" };
+
+  model->hparams.can_keep_states = TRUE;
+  return setup_delta (model, FALSE, error) && read_rope (&model->hparams, &keys, error);
+}
+
+static gboolean
+setup_next (KvasirModel *model, GError **error)
+{
+  kvasir_hparams_set_neox (&model->hparams);
+  return setup_delta (model, TRUE, error);
 }
 
 /* ---- tensors ---------------------------------------------------------------------------- */
@@ -177,6 +195,32 @@ load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block, GError
          kvasir_load_matrix (model, il, "attn_output.weight", out, &block->wo, error);
 }
 
+/* Files of the first converters have q, k, v and gate of a head of k side by side. */
+static gboolean
+check_form (KvasirModel *model, gint il, GError **error)
+{
+  if (!kvasir_weights_has (model->weights, il, "ssm_in.weight"))
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+               "%s: blk.%d.attn_qkv.weight and blk.%d.attn_gate.weight supported, the older "
+               "ssm_in.weight found",
+               model->info.path, il, il);
+  return FALSE;
+}
+
+static gboolean
+load_rates (KvasirModel *model, gint il, DeltaBlock *block, GError **error)
+{
+  const Delta *self = model->extra;
+  const gint64 heads[2] = { model->hparams.n_embd, self->n_v_heads };
+  const gint64 both[2] = { model->hparams.n_embd, 2 * (gint64) self->n_v_heads };
+
+  if (self->by_group)
+    return kvasir_load_matrix (model, il, "ssm_ba.weight", both, &block->both, error);
+  return kvasir_load_matrix (model, il, "ssm_beta.weight", heads, &block->beta, error) &&
+         kvasir_load_matrix (model, il, "ssm_alpha.weight", heads, &block->alpha, error);
+}
+
 static gboolean
 load_delta (KvasirModel *model, gint il, DeltaBlock *block, GError **error)
 {
@@ -184,15 +228,14 @@ load_delta (KvasirModel *model, gint il, DeltaBlock *block, GError **error)
   const gint64 n_embd = model->hparams.n_embd, n_conv = get_n_conv (self);
   const gint64 n_inner = self->n_inner, n_heads = self->n_v_heads;
   const gint64 qkv[2] = { n_embd, n_conv }, gate[2] = { n_embd, n_inner };
-  const gint64 conv[2] = { self->n_taps, n_conv }, heads[2] = { n_embd, n_heads };
-  const gint64 out[2] = { n_inner, n_embd };
+  const gint64 conv[2] = { self->n_taps, n_conv }, out[2] = { n_inner, n_embd };
 
-  return kvasir_load_matrix (model, il, "attn_qkv.weight", qkv, &block->qkv, error) &&
+  return check_form (model, il, error) &&
+         kvasir_load_matrix (model, il, "attn_qkv.weight", qkv, &block->qkv, error) &&
          kvasir_load_matrix (model, il, "attn_gate.weight", gate, &block->gate, error) &&
          kvasir_weights_get_plain (model->weights, il, "ssm_conv1d.weight", conv, &block->conv,
                                    error) &&
-         kvasir_load_matrix (model, il, "ssm_beta.weight", heads, &block->beta, error) &&
-         kvasir_load_matrix (model, il, "ssm_alpha.weight", heads, &block->alpha, error) &&
+         load_rates (model, il, block, error) &&
          kvasir_load_vector (model, il, "ssm_dt.bias", n_heads, &block->dt_bias, error) &&
          kvasir_load_vector (model, il, "ssm_a", n_heads, &block->a, error) &&
          kvasir_load_vector (model, il, "ssm_norm.weight", n_inner / n_heads, &block->norm,
@@ -204,16 +247,11 @@ static gboolean
 load_mixer (KvasirModel *model, gint il, GError **error)
 {
   Delta *self = model->extra;
-  DeltaBlock *block = &self->blocks[il];
   KvasirLayer *layer = (KvasirLayer *) model->layers + il;
 
-  if (layer->shared.down != NULL &&
-      !kvasir_load_vector (model, il, "ffn_gate_inp_shexp.weight", model->hparams.n_embd,
-                           &block->shared_gate, error))
-    return FALSE;
   if (model->hparams.layers[il].has_attention)
     return load_attention (model, il, &layer->attention, error);
-  return load_delta (model, il, block, error);
+  return load_delta (model, il, &self->blocks[il], error);
 }
 
 /* ---- operations ------------------------------------------------------------------------- */
@@ -243,13 +281,39 @@ build_attention (const KvasirModel *model, KvasirModelBuild *build, guint il, Kv
   return kvasir_graph_mul_mat (g, "attn_out", block->wo, x, NULL);
 }
 
-/* alpha, the logarithm of what is left of the state: [n_v_heads, n] */
+/* [n_v_heads, n]: what goes into beta and alpha. */
+static void
+build_rates (KvasirModelBuild *build,
+             const Delta *self,
+             const DeltaBlock *block,
+             KvasirTensor *x,
+             KvasirTensor *rates[2])
+{
+  const gint64 n = self->n_v_heads / self->n_k_heads;
+  KvasirGraph *g = build->graph;
+
+  if (!self->by_group)
+    {
+      rates[0] = kvasir_graph_mul_mat (g, "beta_in", block->beta, x, NULL);
+      rates[1] = kvasir_graph_mul_mat (g, "alpha", block->alpha, x, block->dt_bias);
+      return;
+    }
+  x = kvasir_graph_split (g, kvasir_graph_mul_mat (g, "beta_alpha", block->both, x, NULL), 2 * n);
+  for (guint i = 0; i < 2; i++)
+    {
+      KvasirTensor *part = kvasir_graph_slice (g, x, i * n, n);
+      rates[i] =
+          kvasir_graph_join (g, kvasir_graph_dense (g, i == 0 ? "beta_in" : "alpha_in", part));
+    }
+  rates[1] = kvasir_graph_add (g, "alpha", rates[1], block->dt_bias);
+}
+
+/* alpha, the logarithm of what is left of the state, of what goes into it: [n_v_heads, n] */
 static KvasirTensor *
 build_decay (KvasirModelBuild *build, const DeltaBlock *block, KvasirTensor *x)
 {
   KvasirGraph *g = build->graph;
 
-  x = kvasir_graph_mul_mat (g, "alpha", block->alpha, x, block->dt_bias);
   x = kvasir_graph_unary (g, "alpha_softplus", KVASIR_UNARY_SOFTPLUS, x);
   return kvasir_graph_mul (g, "decay", x, block->a);
 }
@@ -263,10 +327,11 @@ build_delta (const KvasirModel *model, KvasirModelBuild *build, guint il, Kvasir
   const gint64 n_qk = dk * self->n_k_heads;
   const float eps = model->hparams.rms_eps;
   const KvasirStateSource r = kvasir_build_state_r (build, il, 0);
-  const KvasirStateSource s = kvasir_build_state_s (build, il);
+  KvasirStateSource s = kvasir_build_state_s (build, il);
   KvasirGraph *g = build->graph;
-  KvasirTensor *z, *qkv, *q, *k, *v;
+  KvasirTensor *z, *qkv, *q, *k, *v, *rates[2];
 
+  s.by_group = self->by_group;
   z = kvasir_graph_mul_mat (g, "gate", block->gate, x, NULL);
   qkv = kvasir_graph_mul_mat (g, "qkv", block->qkv, x, NULL);
   qkv = kvasir_graph_conv (g, "qkv_conv", qkv, block->conv, NULL, &r);
@@ -275,11 +340,12 @@ build_delta (const KvasirModel *model, KvasirModelBuild *build, guint il, Kvasir
   k = kvasir_graph_split (g, kvasir_graph_slice (g, qkv, n_qk, n_qk), dk);
   v = kvasir_graph_split (g, kvasir_graph_slice (g, qkv, 2 * n_qk, self->n_inner), dv);
 
-  KvasirTensor *beta = kvasir_graph_mul_mat (g, "beta_in", block->beta, x, NULL);
-  KvasirTensor *const sources[5] = { kvasir_graph_l2_norm (g, "q_l2", q, eps),
-                                     kvasir_graph_l2_norm (g, "k_l2", k, eps), v,
-                                     build_decay (build, block, x),
-                                     kvasir_graph_unary (g, "beta", KVASIR_UNARY_SIGMOID, beta) };
+  build_rates (build, self, block, x, rates);
+  KvasirTensor *const sources[5] = {
+    kvasir_graph_l2_norm (g, "q_l2", q, eps), kvasir_graph_l2_norm (g, "k_l2", k, eps), v,
+    build_decay (build, block, rates[1]),
+    kvasir_graph_unary (g, "beta", KVASIR_UNARY_SIGMOID, rates[0])
+  };
   x = kvasir_graph_delta (g, "delta", sources, &s);
   x = kvasir_graph_rms_norm (g, "ssm_norm", x, block->norm, eps);
   x = kvasir_graph_glu (g, "gated", KVASIR_UNARY_SILU, kvasir_graph_split (g, z, dv), x);
@@ -294,29 +360,12 @@ build_mixer (const KvasirModel *model, KvasirModelBuild *build, guint il, Kvasir
   return build_delta (model, build, il, x);
 }
 
-static KvasirTensor *
-build_ffn (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTensor *x)
-{
-  const Delta *self = model->extra;
-  const KvasirLayer *layer = (const KvasirLayer *) model->layers + il;
-  KvasirGraph *g = build->graph;
-  KvasirTensor *y, *gate;
-
-  if (layer->shared.down == NULL)
-    return kvasir_build_ffn (build, layer, x);
-  y = kvasir_block_glu (g, &layer->shared, x);
-  gate = kvasir_graph_mul_mat (g, "shared_gate_in", self->blocks[il].shared_gate, x, NULL);
-  gate = kvasir_graph_unary (g, "shared_gate", KVASIR_UNARY_SIGMOID, gate);
-  y = kvasir_graph_mul (g, "shared_gated", y, gate);
-  return kvasir_graph_add (g, "ffn_shared", kvasir_block_moe (g, &layer->moe, x, NULL), y);
-}
-
 static const KvasirHybrid hybrid = { .load_mixer = load_mixer,
                                      .build_mixer = build_mixer,
-                                     .build_ffn = build_ffn,
                                      .ffn_norm = "post_attention_norm.weight",
                                      .moe = { .gating = KVASIR_GATING_SOFTMAX, .normalised = TRUE },
-                                     .may_have_shared = TRUE };
+                                     .may_have_shared = TRUE,
+                                     .gates_shared = TRUE };
 
 static gboolean
 load (KvasirModel *model, GError **error)
@@ -343,6 +392,14 @@ const KvasirArch kvasir_arch_qwen35moe = {
   .name = "qwen35moe",
   .may_lack_attention = TRUE,
   .setup = setup,
+  .load = load,
+  .build = build_graph,
+};
+
+const KvasirArch kvasir_arch_qwen3next = {
+  .name = "qwen3next",
+  .may_lack_attention = TRUE,
+  .setup = setup_next,
   .load = load,
   .build = build_graph,
 };
