@@ -1,8 +1,10 @@
-/* deepseek2: DeepSeek V2, V3, R1, Kimi K2 and their kin. formats.md 5.3.
+/* deepseek: the first of its family, a plain decoder (llama.c) with experts + shared experts in all
+ * but the first layers; the experts' softmax shares are taken as they are.
  *
- * Attention with a latent row (MLA): all heads read one row c of kv_lora_rank numbers as key and as
- * value, and each head has matrices of its own that turn its query into the space of the row and
- * the result out of it. With n = rms x:
+ * deepseek2: DeepSeek V2, V3, R1, Kimi K2 and their kin. formats.md 5.3. Attention with a latent
+ * row (MLA): all heads read one row c of kv_lora_rank numbers as key and as value, and each head
+ * has matrices of its own that turn its query into the space of the row and the result out of it.
+ * With n = rms x:
  *
  *   (c, p) = Wkv n;  c = rms c              p: the part that is turned by the position
  *   q = Wq n, or Wqb (rms (Wqa n))          of each head: (q', p') in front and behind
@@ -103,32 +105,28 @@ settle_rows (KvasirHparams *hp, const DeepseekHparams *own, KvasirKeys *keys, GE
   return TRUE;
 }
 
+/* Absent numbers that may be 0 are not asked for. */
+static gboolean
+read_experts (const KvasirHparams *hp, DeepseekHparams *own, KvasirKeys *keys, GError **error)
+{
+  own->n_expert_ff = hp->layers[0].n_ff;
+  return kvasir_keys_get_count (keys, "leading_dense_block_count", hp->n_layers, &own->n_dense,
+                                error) &&
+         kvasir_keys_get_count (keys, "expert_shared_count", 1u << 10, &own->n_shared, error) &&
+         kvasir_keys_get_size (keys, "expert_feed_forward_length", 1u << 20, &own->n_expert_ff,
+                               error);
+}
+
 static gboolean
 read_own (const KvasirHparams *hp, DeepseekHparams *own, KvasirKeys *keys, GError **error)
 {
-  /* Absent numbers that may be 0 are not asked for. */
-  if (kvasir_keys_has (keys, "leading_dense_block_count"))
-    {
-      gint64 n_dense = 0;
-      if (!kvasir_gguf_get_i64 (keys->gguf, keys->key, &n_dense) || n_dense < 0 ||
-          n_dense > hp->n_layers)
-        return kvasir_keys_fail (keys, error, "0 to %u expected", hp->n_layers);
-      own->n_dense = (guint) n_dense;
-    }
-  if (kvasir_keys_has (keys, "expert_shared_count") &&
-      !kvasir_keys_get_size (keys, "expert_shared_count", 1u << 10, &own->n_shared, error))
-    return FALSE;
-  if (kvasir_keys_has (keys, "attention.q_lora_rank") &&
-      !kvasir_keys_get_size (keys, "attention.q_lora_rank", KVASIR_MAX_WIDTH, &own->q_rank, error))
-    return FALSE;
-  own->n_expert_ff = hp->layers[0].n_ff;
-  return kvasir_keys_get_size (keys, "attention.kv_lora_rank", KVASIR_MAX_WIDTH, &own->rank,
+  return read_experts (hp, own, keys, error) &&
+         kvasir_keys_get_count (keys, "attention.q_lora_rank", KVASIR_MAX_WIDTH, &own->q_rank,
+                                error) &&
+         kvasir_keys_get_size (keys, "attention.kv_lora_rank", KVASIR_MAX_WIDTH, &own->rank,
                                error) &&
          kvasir_keys_get_size (keys, "attention.key_length_mla", 1u << 14, &own->q_width, error) &&
-         kvasir_keys_get_size (keys, "attention.value_length_mla", 1u << 14, &own->v_width,
-                               error) &&
-         kvasir_keys_get_size (keys, "expert_feed_forward_length", 1u << 20, &own->n_expert_ff,
-                               error);
+         kvasir_keys_get_size (keys, "attention.value_length_mla", 1u << 14, &own->v_width, error);
 }
 
 /* Files of the first converters have the matrices of keys and values in one tensor, and a cache of
@@ -327,6 +325,41 @@ build (const KvasirModel *model, KvasirModelBuild *step)
     }
   kvasir_build_logits (model, step, x);
 }
+
+/* ---- deepseek --------------------------------------------------------------------------- */
+
+static gboolean
+setup_first (KvasirModel *model, GError **error)
+{
+  KvasirKeys keys = { model->gguf, model->info.arch, "" };
+  DeepseekHparams *own = g_new0 (DeepseekHparams, 1);
+
+  model->extra = own;
+  return read_experts (&model->hparams, own, &keys, error);
+}
+
+static gboolean
+load_first (KvasirModel *model, GError **error)
+{
+  const KvasirHparams *hp = &model->hparams;
+  KvasirLayer *layers = g_new0 (KvasirLayer, hp->n_layers);
+
+  model->layers = layers;
+  for (gint il = 0; il < (gint) hp->n_layers; il++)
+    if (!kvasir_load_vector (model, il, "attn_norm.weight", hp->n_embd, &layers[il].attn_norm,
+                             error) ||
+        !kvasir_load_attention (model, il, &layers[il].attention, error) ||
+        !load_net (model, il, &layers[il], error))
+      return FALSE;
+  return TRUE;
+}
+
+const KvasirArch kvasir_arch_deepseek = {
+  .name = "deepseek",
+  .setup = setup_first,
+  .load = load_first,
+  .build = kvasir_build_layers,
+};
 
 const KvasirArch kvasir_arch_deepseek2 = {
   .name = "deepseek2",

@@ -103,6 +103,7 @@ extern const KvasirArch kvasir_arch_bert;
 extern const KvasirArch kvasir_arch_bloom;
 extern const KvasirArch kvasir_arch_cohere2;
 extern const KvasirArch kvasir_arch_command_r;
+extern const KvasirArch kvasir_arch_deepseek;
 extern const KvasirArch kvasir_arch_deepseek2;
 extern const KvasirArch kvasir_arch_ernie4_5;
 extern const KvasirArch kvasir_arch_exaone;
