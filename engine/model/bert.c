@@ -1,13 +1,15 @@
-/* bert: an encoder. Nothing is kept between steps: a text is read at once and every token sees all
- * others. formats.md 5.3. Norms come behind each part, subtract the mean and have a bias:
+/* bert and nomic-bert: encoders with norms behind each part, which subtract the mean and have a
+ * bias. formats.md 5.3.
  *
  *   x0 = ln (E + type of the text + P[position])
  *   x = ln (x + Wo attn (Wq x + bq, Wk x + bk, Wv x + bv) + bo)
  *   x = ln (x + down (gelu (up x + bu)) + bd)
  *
- * The rows of the last layer are the result; the context pools them.
+ * nomic-bert has no biases but the norms', turns NEOX pairs in place of P, and its net is
+ * down (silu (gate x) * up x). The rows of the last layer are the result; the context pools them.
  */
 #include "engine/model/build.h"
+#include "engine/model/encoder.h"
 
 typedef struct
 {
@@ -18,39 +20,19 @@ typedef struct
 } BertLayer;
 
 static gboolean
-read_pooling (KvasirHparams *hp, KvasirKeys *keys, GError **error)
+setup (KvasirModel *model, GError **error)
 {
-  gint64 found = KVASIR_POOLING_NONE;
-
-  if (!kvasir_keys_has (keys, "pooling_type"))
-    return TRUE;
-  if (!kvasir_gguf_get_i64 (keys->gguf, keys->key, &found))
-    return kvasir_keys_fail (keys, error, "a whole number expected");
-  if (found < KVASIR_POOLING_NONE || found > KVASIR_POOLING_LAST)
-    return kvasir_keys_refuse (keys, error,
-                               "0 (none), 1 (mean), 2 (first) or 3 (last) supported, "
-                               "%" G_GINT64_FORMAT " found",
-                               found);
-  hp->pooling = (KvasirPooling) found;
-  return TRUE;
+  model->hparams.has_layer_norms = TRUE;
+  kvasir_hparams_drop_rope (&model->hparams);
+  return kvasir_setup_encoder (model, error);
 }
 
 static gboolean
-setup (KvasirModel *model, GError **error)
+setup_nomic (KvasirModel *model, GError **error)
 {
-  KvasirHparams *hp = &model->hparams;
-  KvasirKeys keys = { model->gguf, model->info.arch, "" };
-  gboolean is_causal = FALSE;
-
-  if (!kvasir_keys_get_bool (&keys, "attention.causal", &is_causal, error))
-    return FALSE;
-  if (is_causal)
-    return kvasir_keys_refuse (&keys, error, "false supported, true found");
-  hp->memory_class = KVASIR_MEMORY_NONE;
-  hp->is_causal = FALSE;
-  hp->has_layer_norms = TRUE;
-  kvasir_hparams_drop_rope (hp);
-  return read_pooling (hp, &keys, error);
+  model->hparams.has_layer_norms = TRUE;
+  kvasir_hparams_set_neox (&model->hparams);
+  return kvasir_setup_encoder (model, error);
 }
 
 static gboolean
@@ -70,7 +52,6 @@ load_layer (KvasirModel *model, gint il, BertLayer *layer, GError **error)
   const guint n_ff = model->hparams.layers[il].n_ff;
   KvasirTensor *attn_norm[2], *ffn_norm[2];
 
-  layer->ffn.kind = KVASIR_UNARY_GELU;
   if (!kvasir_load_attention (model, il, &layer->attention, error) ||
       !load_norm (model, il, "attn_output_norm", attn_norm, error) ||
       !kvasir_load_ffn (model, il, n_ff, FALSE, &layer->ffn, error) ||
@@ -84,7 +65,7 @@ load_layer (KvasirModel *model, gint il, BertLayer *layer, GError **error)
 }
 
 static gboolean
-load (KvasirModel *model, GError **error)
+load_layers (KvasirModel *model, KvasirUnary kind, GError **error)
 {
   BertLayer *layers = g_new0 (BertLayer, model->hparams.n_layers);
 
@@ -92,9 +73,33 @@ load (KvasirModel *model, GError **error)
   if (!kvasir_load_input (model, error))
     return FALSE;
   for (gint il = 0; il < (gint) model->hparams.n_layers; il++)
-    if (!load_layer (model, il, &layers[il], error))
-      return FALSE;
+    {
+      layers[il].ffn.kind = kind;
+      if (!load_layer (model, il, &layers[il], error))
+        return FALSE;
+    }
   return TRUE;
+}
+
+static gboolean
+load (KvasirModel *model, GError **error)
+{
+  return load_layers (model, KVASIR_UNARY_GELU, error);
+}
+
+static gboolean
+load_nomic (KvasirModel *model, GError **error)
+{
+  const KvasirHparams *hp = &model->hparams;
+  KvasirTensor *gate;
+
+  for (gint il = 0; il < (gint) hp->n_layers; il++)
+    {
+      const gint64 ne[2] = { hp->n_embd, hp->layers[il].n_ff };
+      if (!kvasir_load_matrix (model, il, "ffn_gate.weight", ne, &gate, error))
+        return FALSE;
+    }
+  return load_layers (model, KVASIR_UNARY_SILU, error);
 }
 
 static void
@@ -116,15 +121,21 @@ build (const KvasirModel *model, KvasirModelBuild *step)
       x = kvasir_build_norm (model, step, "ffn_norm", kvasir_graph_add (g, "ffn_res", x, y),
                              layer->ffn_norm, layer->ffn_norm_bias);
     }
-  kvasir_graph_set_layer (g, -1);
-  kvasir_build_begin_outputs (step);
-  step->logits = kvasir_build_take_outputs (step, x);
+  kvasir_build_rows (step, x);
 }
 
 const KvasirArch kvasir_arch_bert = {
   .name = "bert",
   .setup = setup,
   .load = load,
+  .build = build,
+  .is_encoder = TRUE,
+};
+
+const KvasirArch kvasir_arch_nomic_bert = {
+  .name = "nomic-bert",
+  .setup = setup_nomic,
+  .load = load_nomic,
   .build = build,
   .is_encoder = TRUE,
 };

@@ -1,0 +1,28 @@
+/* engine/model/encoder.h - what the models that read a text at once share
+ *
+ * Nothing is kept between steps, and every token sees all others, or those around it. The rows of
+ * the last layer are the result; the context pools them.
+ * Errors: KVASIR_ENGINE_ERROR_BAD_FILE naming key, expected and found; _UNSUPPORTED for settings
+ * that are right but not written. Thread: the loading one; building: engine thread.
+ */
+#pragma once
+
+#include "engine/model/build.h"
+
+G_BEGIN_DECLS
+
+/* For KvasirArch.setup: no memory; reads attention.causal and pooling_type. */
+gboolean kvasir_setup_encoder (KvasirModel *model, GError **error);
+
+/* Reads attention.sliding_window (0, or none: all layers see everything), how far tokens on both
+ * sides see together, for the layers that @is_swa marks, and rope.freq_base_swa (@freq_base where
+ * it is missing). */
+gboolean kvasir_read_symmetric_window (KvasirModel *model,
+                                       const gboolean *is_swa,
+                                       float freq_base,
+                                       GError **error);
+
+/* @x [n_embd, n] are the results. */
+void kvasir_build_rows (KvasirModelBuild *build, KvasirTensor *x);
+
+G_END_DECLS

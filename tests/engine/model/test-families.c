@@ -1,0 +1,262 @@
+/* What files of the smaller families may not lack or say, and numbers that they may leave out. */
+#include <math.h>
+#include <string.h>
+
+#include "backends/cpu/cpu.h"
+#include "engine/error.h"
+#include "engine/model/model-private.h"
+#include "tests/engine/model/arch-sketch.h"
+#include "tests/engine/model/model-sketch.h"
+
+typedef struct
+{
+  KvasirDevice *device;
+} Fixture;
+
+static void
+set_up (Fixture *self, gconstpointer data)
+{
+  const KvasirCpuOptions options = { KVASIR_CPU_ISA_SCALAR, 1 };
+
+  self->device = kvasir_cpu_device_new (&options);
+}
+
+static void
+tear_down (Fixture *self, gconstpointer data)
+{
+  self->device->vtable->free (self->device);
+}
+
+typedef struct
+{
+  const char *sketch;
+  const char *name; /* of the test */
+  const char *changes;
+  int code;
+  const char *messages[2];
+} Broken;
+
+static const Broken broken_files[] = {
+  { "baichuan-7b",
+    "size-unknown",
+    "u32 block_count 31",
+    KVASIR_ENGINE_ERROR_UNSUPPORTED,
+    { "baichuan.block_count: 32 (rope) or 40 (ALiBi) layers supported, 31 found" } },
+  { "cohere2",
+    "window-missing",
+    "drop attention.sliding_window",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "cohere2.attention.sliding_window: this key is expected and missing" } },
+  { "command-r",
+    "scale-missing",
+    "drop logit_scale",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "command-r.logit_scale: this key is expected and missing" } },
+  { "command-r-plus",
+    "norm-missing",
+    "drop blk.63.attn_k_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.63.attn_k_norm.weight: a tensor [4, 1] expected, none found" } },
+  { "deepseek",
+    "too-many-dense-layers",
+    "u32 leading_dense_block_count 3",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "deepseek.leading_dense_block_count: 0 to 2 expected, 3 found" } },
+  { "deepseek",
+    "router-missing",
+    "drop blk.1.ffn_gate_inp.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.ffn_gate_inp.weight: a tensor [16, 4] expected, none found" } },
+  { "deepseek",
+    "shared-missing",
+    "drop blk.1.ffn_down_shexp.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.ffn_down_shexp.weight: a tensor [24, 16] expected, none found" } },
+  { "falcon-40b",
+    "norm-missing",
+    "drop blk.1.attn_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.attn_norm.weight: a tensor [16] expected, none found" } },
+  { "gemma-embedding",
+    "matrix-missing",
+    "drop dense_3.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "dense_3.weight: a tensor [24, 16] expected, none found" } },
+  { "gemma-embedding",
+    "other-width",
+    "u32 dense_3_feat_out 8",
+    KVASIR_ENGINE_ERROR_UNSUPPORTED,
+    { "gemma-embedding.dense_3_feat_out: 16 (embedding_length) supported, 8 found" } },
+  { "glm4",
+    "norm-missing",
+    "drop blk.0.post_ffw_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.0.post_ffw_norm.weight: a tensor [16] expected, none found" } },
+  { "glm4",
+    "norm-before-missing",
+    "drop blk.0.ffn_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.0.ffn_norm.weight: a tensor [16] expected, none found" } },
+  { "gpt2",
+    "positions-missing",
+    "drop position_embd.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "position_embd.weight: a tensor [16, 256] expected, none found" } },
+  { "gptneox",
+    "norm-missing",
+    "drop blk.1.ffn_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.ffn_norm.weight: a tensor [16] expected, none found" } },
+  { "granite",
+    "divisor-of-zero",
+    "f32 logit_scale 0",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "granite.logit_scale: a divisor of the logits expected, 0 found" } },
+  { "hunyuan-dense",
+    "norm-missing",
+    "drop blk.1.attn_k_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.attn_k_norm.weight: a tensor [4] expected, none found" } },
+  { "modern-bert",
+    "norm-missing",
+    "drop blk.1.attn_norm.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.attn_norm.weight: a tensor [16] expected, none found" } },
+  { "modern-bert",
+    "causal",
+    "bool attention.causal true",
+    KVASIR_ENGINE_ERROR_UNSUPPORTED,
+    { "modern-bert.attention.causal: false supported, true found" } },
+  { "modern-bert",
+    "pooling",
+    "u32 pooling_type 4",
+    KVASIR_ENGINE_ERROR_UNSUPPORTED,
+    { "modern-bert.pooling_type", "4 found" } },
+  { "nomic-bert",
+    "gate-missing",
+    "drop blk.0.ffn_gate.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.0.ffn_gate.weight: a tensor [16, 24] expected, none found" } },
+  { "olmo2",
+    "norm-of-one-head",
+    "tensor blk.0.attn_k_norm.weight 4",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.0.attn_k_norm.weight: shape [8] expected, [4] found" } },
+  { "qwen2moe",
+    "shared-gate-missing",
+    "drop blk.1.ffn_gate_inp_shexp.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.1.ffn_gate_inp_shexp.weight: a tensor [16] expected, none found" } },
+  { "qwen3next",
+    "rates-missing",
+    "drop blk.2.ssm_ba.weight",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.2.ssm_ba.weight: a tensor [16, 8] expected, none found" } },
+  { "qwen3next",
+    "old-form",
+    "tensor blk.0.ssm_in.weight 16 48",
+    KVASIR_ENGINE_ERROR_UNSUPPORTED,
+    { "blk.0.attn_qkv.weight and blk.0.attn_gate.weight supported", "ssm_in.weight found" } },
+  { "stablelm2",
+    "half-norms",
+    "tensor blk.0.attn_q_norm.weight 4 4 f16",
+    KVASIR_ENGINE_ERROR_UNSUPPORTED,
+    { "blk.0.attn_q_norm.weight: type f32 expected, f16 found" } },
+};
+
+static void
+test_broken (Fixture *self, gconstpointer data)
+{
+  const Broken *broken = data;
+  g_autofree char *sketch = read_arch_sketch (broken->sketch, 0);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (KvasirModel) model = load_sketch (self->device, sketch, broken->changes, &error);
+
+  g_assert_null (model);
+  g_assert_error (error, KVASIR_ENGINE_ERROR, broken->code);
+  g_test_message ("%s", error->message);
+  for (guint i = 0; i < G_N_ELEMENTS (broken->messages) && broken->messages[i] != NULL; i++)
+    g_assert_nonnull (strstr (error->message, broken->messages[i]));
+}
+
+static KvasirModel *
+load (Fixture *self, const char *name, const char *changes)
+{
+  g_autofree char *sketch = read_arch_sketch (name, 0);
+  g_autoptr (GError) error = NULL;
+  KvasirModel *model = load_sketch (self->device, sketch, changes, &error);
+
+  g_assert_no_error (error);
+  return model;
+}
+
+/* The scales of its papers: 12, 1.4 / sqrt (layers), and logits times 256 / width. */
+static void
+test_minicpm (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirModel) model =
+      load (self, "minicpm", "drop embedding_scale\ndrop residual_scale\ndrop logit_scale");
+  const KvasirHparams *hp = &model->hparams;
+
+  g_assert_cmpfloat (hp->embedding_scale, ==, 12);
+  g_assert_cmpfloat_with_epsilon (hp->residual_scale, 1.4 / sqrt (2), 1e-6);
+  g_assert_cmpfloat_with_epsilon (hp->logit_scale, 256.0 / 16, 1e-6);
+}
+
+/* The switch of models that were made without rope. */
+static void
+test_granite (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirModel) model = load (self, "granite", "bool rope.scaling.finetuned false");
+
+  g_assert_cmpint (model->hparams.layers[1].rope.n_rot, ==, 0);
+}
+
+/* Positions beyond its table can't be read. */
+static void
+test_gpt2 (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirModel) model = load (self, "gpt2", NULL);
+
+  g_assert_cmpuint (model->hparams.n_position_rows, ==, 256);
+}
+
+/* Without a window all layers are full ones, and turn alike. */
+static void
+test_modern_bert (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirModel) model = load (self, "modern-bert", "u32 attention.sliding_window 0");
+  const KvasirHparams *hp = &model->hparams;
+
+  g_assert_cmpint (hp->window, ==, KVASIR_WINDOW_NONE);
+  for (guint il = 0; il < hp->n_layers; il++)
+    {
+      g_assert_false (hp->layers[il].is_swa);
+      g_assert_cmpfloat (hp->layers[il].rope.freq_base, ==, 160000);
+    }
+}
+
+static void
+add (const char *name, gconstpointer data, void (*test) (Fixture *, gconstpointer))
+{
+  g_autofree char *path = g_strdup_printf ("/engine/model/families/%s", name);
+
+  g_test_add (path, Fixture, data, set_up, test, tear_down);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  add ("minicpm-without-scales", NULL, test_minicpm);
+  add ("granite-may-not-turn", NULL, test_granite);
+  add ("gpt2-has-a-table", NULL, test_gpt2);
+  add ("modern-bert-without-window", NULL, test_modern_bert);
+  for (guint i = 0; i < G_N_ELEMENTS (broken_files); i++)
+    {
+      g_autofree char *name =
+          g_strdup_printf ("refuses-%s-%s", broken_files[i].sketch, broken_files[i].name);
+      add (name, &broken_files[i], test_broken);
+    }
+  return g_test_run ();
+}
