@@ -128,12 +128,6 @@ kvasir_checkpoints_drop (KvasirCheckpoints *self, guint64 chat_id)
       drop_at (self, i);
 }
 
-guint
-kvasir_checkpoints_get_n (const KvasirCheckpoints *self)
-{
-  return self->all->len;
-}
-
 gsize
 kvasir_checkpoints_get_bytes (const KvasirCheckpoints *self)
 {

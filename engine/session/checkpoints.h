@@ -39,7 +39,6 @@ void kvasir_checkpoints_use (KvasirCheckpoints *self, const KvasirCheckpoint *ch
 /* Those of a chat; 0: all. */
 void kvasir_checkpoints_drop (KvasirCheckpoints *self, guint64 chat_id);
 
-guint kvasir_checkpoints_get_n (const KvasirCheckpoints *self);
 /* Tokens and states. */
 gsize kvasir_checkpoints_get_bytes (const KvasirCheckpoints *self);
 
