@@ -5,18 +5,12 @@
 #pragma once
 
 #include "backends/cpu/x86/few-avx2.h"
+#include "backends/cpu/x86/tile.h"
 
 /* Eight rows side by side, four bytes of each. */
 #define TILE_ROWS 8
 /* Blocks of a row multiplied at a time, so that the tile stays in the first cache. */
 #define TILE_BLOCKS 48
-
-typedef struct
-{
-  uint8_t *bytes; /* [n_blocks][8][8][4] */
-  float *d;       /* [n_blocks][n_parts][8] */
-  float *m;       /* [n_blocks][n_parts][8] */
-} Tile;
 
 /* Eight rows of eight dwords to eight vectors of eight rows. */
 INLINE void
@@ -105,19 +99,21 @@ INLINE void
 unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t last, Tile *tile)
 {
   const int n_blocks = is_k_type (type) ? 8 : 1, n_parts = get_n_parts (type);
+  const size_t size = is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
   const uint8_t *rows[TILE_ROWS];
 
   for (int64_t i = 0; i < TILE_ROWS; i++)
     rows[i] = p->weights + (size_t) (row + i < last ? row + i : last) * p->weight_stride;
   for (int64_t b = 0; b < p->k / 32; b += n_blocks)
     {
+      fetch_tile (tile, 0, b, n_blocks);
       int64_t at = b * n_parts * TILE_ROWS;
       if (is_k_type (type))
         unpack_k_block (type, rows, tile->bytes + b * 256, tile->d + at, tile->m + at);
       else
         unpack_block (type, rows, tile->bytes + b * 256, tile->d + at, tile->m + at);
       for (int i = 0; i < TILE_ROWS; i++)
-        rows[i] += is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
+        rows[i] += size;
     }
 }
 
@@ -185,6 +181,8 @@ multiply_tile (const KvasirProduct *p,
   for (; b < end; b++)
     for (int part = 0; part < n_parts; part++)
       {
+        if (token == tile->first_token && part == 0)
+          fetch_tile (tile, 1, b, 1);
         int64_t run = b * n_parts + part;
         const int8_t *q = p->acts.q + token * p->k + run * (32 / n_parts);
         const uint8_t *bytes = tile->bytes + run * (256 / n_parts);
@@ -239,15 +237,17 @@ int8_many (const KvasirProduct *p,
            uint8_t *scratch)
 {
   int64_t n_blocks = p->k / 32;
-  Tile tile = { .bytes = scratch };
+  Tile tile = { .bytes = scratch, .n_blocks = n_blocks, .first_token = part->token };
 
   tile.d = (float *) (void *) (scratch + n_blocks * 256);
   tile.m = tile.d + n_blocks * get_n_parts (type) * TILE_ROWS;
+  tile.next_bytes = TILE_ROWS / 2 * p->weight_stride / (size_t) n_blocks;
   for (int64_t row = part->row; row < part->row_end; row += TILE_ROWS)
     {
       KvasirProductPart rows = *part;
       rows.row = row;
       rows.row_end = row + TILE_ROWS < part->row_end ? row + TILE_ROWS : part->row_end;
+      tile.next = p->weights + (size_t) (row + TILE_ROWS) * p->weight_stride;
       unpack_tile (p, type, row, rows.row_end - 1, &tile);
       for (int64_t b = 0; b < n_blocks; b += TILE_BLOCKS)
         {

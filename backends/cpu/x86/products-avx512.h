@@ -47,6 +47,8 @@ multiply_tile (const KvasirProduct *p,
   for (; b < end; b++)
     for (int part = 0; part < n_parts; part++)
       {
+        if (token == tile->first_token && part == 0)
+          fetch_tile (tile, 1, b, 1);
         const int n = 8 / n_parts;
         int64_t run = b * n_parts + part;
         const uint8_t *first = tile->bytes + run * n * 64;
@@ -105,15 +107,17 @@ int8_many (const KvasirProduct *p,
            uint8_t *scratch)
 {
   int64_t n_blocks = p->k / 32;
-  Tile tile = { .bytes = scratch };
+  Tile tile = { .bytes = scratch, .n_blocks = n_blocks, .first_token = part->token };
 
   tile.d = (float *) (void *) (scratch + n_blocks * 1024);
   tile.m = tile.d + n_blocks * get_n_parts (type) * TILE_ROWS;
+  tile.next_bytes = TILE_ROWS / 2 * p->weight_stride / (size_t) n_blocks;
   for (int64_t row = part->row; row < part->row_end; row += TILE_ROWS)
     {
       KvasirProductPart rows = *part;
       rows.row = row;
       rows.row_end = row + TILE_ROWS < part->row_end ? row + TILE_ROWS : part->row_end;
+      tile.next = p->weights + (size_t) (row + TILE_ROWS) * p->weight_stride;
       unpack_tile (p, type, row, rows.row_end - 1, &tile);
       for (int64_t b = 0; b < n_blocks; b += TILE_BLOCKS)
         {

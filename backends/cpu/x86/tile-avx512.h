@@ -5,18 +5,12 @@
 #pragma once
 
 #include "backends/cpu/x86/few-avx512.h"
+#include "backends/cpu/x86/tile.h"
 
 /* 32 rows of weights unpacked for vpdpbusd: 16 rows side by side, four bytes of each. */
 #define TILE_ROWS 32
 /* Blocks of a row multiplied at a time, so that the tile stays in the first cache. */
 #define TILE_BLOCKS 24
-
-typedef struct
-{
-  uint8_t *bytes; /* [2][n_blocks][8][16][4] */
-  float *d;       /* [n_blocks][n_parts][32] */
-  float *m;       /* [n_blocks][n_parts][32] */
-} Tile;
 
 /* Dword @offset / 4 of sixteen rows. */
 INLINE __m512i
@@ -168,12 +162,14 @@ INLINE void
 unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t last, Tile *tile)
 {
   const int n_blocks = is_k_type (type) ? 8 : 1, n_parts = get_n_parts (type);
+  const size_t size = is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
   const uint8_t *rows[TILE_ROWS];
 
   for (int64_t i = 0; i < TILE_ROWS; i++)
     rows[i] = p->weights + (size_t) (row + i < last ? row + i : last) * p->weight_stride;
   for (int64_t b = 0; b < p->k / 32; b += n_blocks)
     {
+      fetch_tile (tile, 0, b, n_blocks);
       for (int half = 0; half < 2; half++)
         {
           uint8_t *bytes = tile->bytes + (p->k / 32 * half + b) * 512;
@@ -184,6 +180,6 @@ unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t
             unpack_block (type, rows + 16 * half, bytes, tile->d + at, tile->m + at);
         }
       for (int i = 0; i < TILE_ROWS; i++)
-        rows[i] += is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
+        rows[i] += size;
     }
 }

@@ -7,6 +7,7 @@
 #include "backends/cpu/x86/blocks-x86.h"
 #include "backends/cpu/x86/vec-products.h"
 #include "backends/cpu/x86/vec-rows.h"
+#include "backends/cpu/x86/vec-ternary.h"
 #include "backends/cpu/x86/vec-tiles.h"
 #include "backends/cpu/x86/vec-turns.h"
 
@@ -110,18 +111,18 @@ static const KvasirRowToFloat to_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_IQ4_NL] = iq4_nl_to_float,
   [KVASIR_TYPE_IQ4_XS] = kvasir_iq4_xs_to_float,
   [KVASIR_TYPE_MXFP4] = mxfp4_to_float,
-  [KVASIR_TYPE_IQ2_XXS] = kvasir_iq2_xxs_to_float,
-  [KVASIR_TYPE_IQ2_XS] = kvasir_iq2_xs_to_float,
-  [KVASIR_TYPE_IQ2_S] = kvasir_iq2_s_to_float,
-  [KVASIR_TYPE_IQ3_XXS] = kvasir_iq3_xxs_to_float,
-  [KVASIR_TYPE_IQ3_S] = kvasir_iq3_s_to_float,
-  [KVASIR_TYPE_IQ1_S] = kvasir_iq1_s_to_float,
-  [KVASIR_TYPE_IQ1_M] = kvasir_iq1_m_to_float,
-  [KVASIR_TYPE_TQ1_0] = kvasir_tq1_0_to_float,
-  [KVASIR_TYPE_TQ2_0] = kvasir_tq2_0_to_float,
-  [KVASIR_TYPE_NVFP4] = kvasir_nvfp4_to_float,
-  [KVASIR_TYPE_Q1_0] = kvasir_q1_0_to_float,
-  [KVASIR_TYPE_Q2_0] = kvasir_q2_0_to_float,
+  [KVASIR_TYPE_IQ2_XXS] = iq2_xxs_to_float,
+  [KVASIR_TYPE_IQ2_XS] = iq2_xs_to_float,
+  [KVASIR_TYPE_IQ2_S] = iq2_s_to_float,
+  [KVASIR_TYPE_IQ3_XXS] = iq3_xxs_to_float,
+  [KVASIR_TYPE_IQ3_S] = iq3_s_to_float,
+  [KVASIR_TYPE_IQ1_S] = iq1_s_to_float,
+  [KVASIR_TYPE_IQ1_M] = iq1_m_to_float,
+  [KVASIR_TYPE_TQ1_0] = tq1_0_to_float,
+  [KVASIR_TYPE_TQ2_0] = tq2_0_to_float,
+  [KVASIR_TYPE_NVFP4] = nvfp4_to_float,
+  [KVASIR_TYPE_Q1_0] = q1_0_to_float,
+  [KVASIR_TYPE_Q2_0] = q2_0_to_float,
 };
 
 static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
