@@ -79,12 +79,12 @@ forget_word (KvasirCells *self, guint w)
 
   self->n_shifted -= count_shifted (self->shift + first);
   for (guint i = 0; i < CELLS; i++)
-    self->pos[first + i] = self->token[first + i] = -1;
-  for (guint i = 0; i < CELLS; i++)
     {
-      self->shift[first + i] = 0;
-      self->step[first + i] = 0;
+      self->pos[first + i] = -1;
+      self->origins[first + i] = (KvasirCellOrigin){ .token = -1 };
     }
+  for (guint i = 0; i < CELLS; i++)
+    self->shift[first + i] = 0;
   for (guint i = 0; self->places != NULL && i < 2 * CELLS; i++)
     self->places[2 * first + i] = 0;
 }
@@ -94,9 +94,9 @@ forget_cell (KvasirCells *self, guint cell)
 {
   if (self->shift[cell] != 0)
     self->n_shifted--;
-  self->pos[cell] = self->token[cell] = -1;
+  self->pos[cell] = -1;
+  self->origins[cell] = (KvasirCellOrigin){ .token = -1 };
   self->shift[cell] = 0;
-  self->step[cell] = 0;
   if (self->places != NULL)
     self->places[2 * cell] = self->places[2 * cell + 1] = 0;
 }
@@ -319,9 +319,8 @@ write_run (
   for (guint i = 1; i < n; i++)
     {
       self->pos[cell + i] = entry->pos + (gint32) i;
-      self->step[cell + i] = entry->step;
+      self->origins[cell + i] = (KvasirCellOrigin){ tokens[i], entry->step };
     }
-  memcpy (self->token + cell, tokens, n * sizeof *tokens);
   if (self->n_set_words == 1)
     for (guint i = 1; i < n; i++)
       sets[i] = set[0];

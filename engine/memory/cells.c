@@ -8,13 +8,12 @@ allocate (KvasirCells *self)
   ok = kvasir_bit_tree_init (&self->vacant, self->size) && ok;
   self->pos = g_try_new (gint32, self->size);
   self->shift = g_try_new0 (gint32, self->size);
-  self->token = g_try_new (gint32, self->size);
-  self->step = g_try_new0 (guint32, self->size);
+  self->origins = g_try_new (KvasirCellOrigin, self->size);
   self->sets = g_try_new0 (guint64, (gsize) self->size * self->n_set_words);
   self->owned = g_try_new0 (guint64, (gsize) self->n_seqs * self->n_words);
   self->spans = g_try_new (KvasirSeqSpan, self->n_seqs);
-  return ok && self->pos != NULL && self->shift != NULL && self->token != NULL &&
-         self->step != NULL && self->sets != NULL && self->owned != NULL && self->spans != NULL;
+  return ok && self->pos != NULL && self->shift != NULL && self->origins != NULL &&
+         self->sets != NULL && self->owned != NULL && self->spans != NULL;
 }
 
 gboolean
@@ -29,9 +28,12 @@ kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs)
   if (!allocate (self))
     return FALSE;
 
-  self->is_simple = self->n_set_words == 1;
+  self->is_special = self->n_set_words > 1;
   for (guint i = 0; i < size; i++)
-    self->pos[i] = self->token[i] = -1;
+    {
+      self->pos[i] = -1;
+      self->origins[i] = (KvasirCellOrigin){ .token = -1 };
+    }
   for (guint w = 0; w < self->n_words; w++)
     kvasir_bit_tree_add_bits (&self->vacant, w, ~G_GUINT64_CONSTANT (0));
   for (guint seq = 0; seq < n_seqs; seq++)
@@ -47,13 +49,13 @@ kvasir_cells_set_first_seq (KvasirCells *self, guint seq)
 {
   g_assert (self->n_used == 0);
   self->first_seq = seq;
-  self->is_simple = self->is_simple && seq == 0;
+  self->is_special |= seq != 0;
 }
 
 gboolean
 kvasir_cells_add_places (KvasirCells *self)
 {
-  self->is_simple = FALSE;
+  self->is_special = 1;
   self->places = g_try_new0 (gint32, (gsize) 2 * self->size);
   return self->places != NULL;
 }
@@ -63,8 +65,7 @@ kvasir_cells_clear (KvasirCells *self)
 {
   g_free (self->pos);
   g_free (self->shift);
-  g_free (self->token);
-  g_free (self->step);
+  g_free (self->origins);
   g_free (self->places);
   g_free (self->sets);
   g_free (self->owned);
@@ -110,8 +111,8 @@ kvasir_cells_get (const KvasirCells *self, guint cell, KvasirCell *out)
 
   out->pos = self->pos[cell];
   out->shift = self->shift[cell];
-  out->token = self->token[cell];
-  out->step = self->step[cell];
+  out->token = self->origins[cell].token;
+  out->step = self->origins[cell].step;
   out->x = self->places != NULL ? self->places[2 * cell] : 0;
   out->y = self->places != NULL ? self->places[2 * cell + 1] : 0;
   kvasir_cells_get_seqs (self, cell, &out->seqs);
@@ -226,8 +227,7 @@ static inline void
 write_cell (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
 {
   self->pos[cell] = entry->pos;
-  self->token[cell] = entry->token;
-  self->step[cell] = entry->step;
+  self->origins[cell] = entry->origin;
 }
 
 /* Nearly every placement: the next position of one sequence goes to a cell behind its others, and
@@ -237,27 +237,31 @@ static inline gboolean
 append (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
 {
   guint64 set = entry->seqs->w[0];
-  guint w = cell / 64;
+  gsize at = cell;
+  gsize w = at / 64;
   KvasirSeqSpan *span;
   guint64 before;
   guint64 after;
 
-  if (!self->is_simple || (set & (set - 1)) != 0)
+  if (((set & (set - 1)) | self->is_special) != 0)
     return FALSE;
   span = &self->spans[(guint) __builtin_ctzll (set)];
   if (entry->pos != span->max + 1 || cell <= span->last_cell)
     return FALSE;
   write_cell (self, cell, entry);
-  self->sets[cell] = set;
+  self->sets[at] = set;
   before = self->vacant.words[0][w];
-  after = before & ~KVASIR_BIT (cell);
-  /* Also where the cell is not vacant. */
-  if (after - 1 >= before - 1 || before == ~G_GUINT64_CONSTANT (0))
+  after = before & ~KVASIR_BIT (at);
+  if (G_UNLIKELY (after == 0))
+    return FALSE;
+  if (G_UNLIKELY (after == before))
+    return FALSE;
+  if (G_UNLIKELY (before == ~G_GUINT64_CONSTANT (0)))
     return FALSE;
 
   self->vacant.words[0][w] = after;
   self->used.words[0][w] = ~after;
-  span->words[w] |= before ^ after;
+  span->words[w] |= KVASIR_BIT (at);
   span->n_cells++;
   span->max++;
   span->last_cell = cell;
@@ -297,9 +301,9 @@ forget (KvasirCells *self, guint cell)
 {
   if (self->shift[cell] != 0)
     self->n_shifted--;
-  self->pos[cell] = self->token[cell] = -1;
+  self->pos[cell] = -1;
+  self->origins[cell] = (KvasirCellOrigin){ .token = -1 };
   self->shift[cell] = 0;
-  self->step[cell] = 0;
   if (self->places != NULL)
     self->places[2 * cell] = self->places[2 * cell + 1] = 0;
   kvasir_bit_tree_remove (&self->used, cell);

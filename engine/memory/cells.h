@@ -36,6 +36,13 @@ typedef struct
   guint64 *words;     /* (unowned) its row of owned */
 } KvasirSeqSpan;
 
+/* Where a cell's content comes from; written as one word. */
+typedef struct
+{
+  gint32 token; /* id, -1: unknown */
+  guint32 step; /* when it was written */
+} KvasirCellOrigin;
+
 typedef struct
 {
   guint size; /* a multiple of 64 */
@@ -43,18 +50,17 @@ typedef struct
   guint first_seq; /* ids below are never held */
   guint n_seqs;    /* ids first_seq ... first_seq + n_seqs - 1 */
   guint n_set_words;
-  gboolean is_simple; /* sets of one word, ids from 0 on and no places */
+  guint64 is_special; /* 1: sets of several words, ids that do not begin at 0, or places */
   guint n_used;
   guint n_shifted; /* cells whose pending shift is not 0 */
   guint head;      /* where the next search starts, 0 ... size */
 
-  gint32 *pos;    /* (owned) [size] */
-  gint32 *shift;  /* (owned) [size], pending */
-  gint32 *token;  /* (owned) [size], -1: unknown */
-  guint32 *step;  /* (owned) [size], when it was written */
-  gint32 *places; /* (owned) (nullable) [size][2], column and row in an image */
-  guint64 *sets;  /* (owned) [size][n_set_words], bit 0 is first_seq */
-  guint64 *owned; /* (owned) [n_seqs][n_words], the cells of each sequence */
+  gint32 *pos;               /* (owned) [size] */
+  gint32 *shift;             /* (owned) [size], pending */
+  KvasirCellOrigin *origins; /* (owned) [size] */
+  gint32 *places;            /* (owned) (nullable) [size][2], column and row in an image */
+  guint64 *sets;             /* (owned) [size][n_set_words], bit 0 is first_seq */
+  guint64 *owned;            /* (owned) [n_seqs][n_words], the cells of each sequence */
   KvasirBitTree used;
   KvasirBitTree vacant;
   KvasirSeqSpan *spans; /* (owned) [n_seqs] */
@@ -109,8 +115,15 @@ guint kvasir_cells_get_largest_vacant_run (const KvasirCells *self);
 typedef struct
 {
   gint32 pos;
-  gint32 token;
-  guint32 step;
+  union
+  {
+    KvasirCellOrigin origin;
+    struct
+    {
+      gint32 token;
+      guint32 step;
+    };
+  };
   gint32 x, y;              /* kept where there are places */
   const KvasirSeqSet *seqs; /* not empty */
 } KvasirCellEntry;

@@ -42,7 +42,7 @@ kvasir_changes_before_bits (KvasirChanges *self, const KvasirCells *cells, guint
       guint i = (guint) __builtin_ctzll (bits);
 
       read_state (cells, w * 64 + i, &self->before[i]);
-      self->tokens_before[i] = cells->token[w * 64 + i];
+      self->tokens_before[i] = cells->origins[w * 64 + i].token;
     }
 }
 
@@ -78,7 +78,7 @@ add_change (KvasirChanges *self, const KvasirCells *cells, guint cell)
   KvasirRunState after;
 
   read_state (cells, cell, &after);
-  if (states_equal (before, &after) && token == cells->token[cell])
+  if (states_equal (before, &after) && token == cells->origins[cell].token)
     return;
 
   if (run->n > 0 &&
@@ -92,7 +92,7 @@ add_change (KvasirChanges *self, const KvasirCells *cells, guint cell)
       run->after = after;
     }
   self->tokens[run->n] = token;
-  self->tokens[self->size + (guint) run->n] = cells->token[cell];
+  self->tokens[self->size + (guint) run->n] = cells->origins[cell].token;
   run->n++;
 }
 

@@ -17,6 +17,13 @@ collect (const KvasirCells *cells, guint from, guint to, guint n, guint32 *slots
   guint n_found = 0;
   gint first = kvasir_bit_tree_next (&cells->vacant, from);
 
+  /* One token, as a sequence goes on: where the run of empty cells ends does not matter. */
+  if (n == 1 && first >= 0 && (guint) first < to)
+    {
+      if (slots != NULL)
+        slots[0] = (guint32) first;
+      return 1;
+    }
   while (first >= 0 && (guint) first < to && n_found < n)
     {
       gint next_used = kvasir_bit_tree_next (&cells->used, (guint) first);
