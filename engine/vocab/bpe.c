@@ -47,6 +47,12 @@ find_pair (const KvasirVocab *self, guint32 left, guint32 right)
 }
 
 static gboolean
+is_out_of_reach (const KvasirVocab *self, guint32 symbol)
+{
+  return symbol < self->n_tokens && (self->flags[symbol] & KVASIR_TOKEN_OUT_OF_REACH) != 0;
+}
+
+static gboolean
 add_merge (
     KvasirVocab *self, const KvasirGguf *gguf, guint32 rank, GString *scratch, GError **error)
 {
@@ -71,6 +77,8 @@ add_merge (
   if (pair.left == KVASIR_VOCAB_NO_ID || pair.right == KVASIR_VOCAB_NO_ID ||
       pair.merged == KVASIR_VOCAB_NO_ID)
     return kvasir_vocab_no_memory (error);
+  if (is_out_of_reach (self, pair.merged))
+    return TRUE;
   slot = find_pair (self, pair.left, pair.right);
   if (slot->merged == KVASIR_VOCAB_NO_ID)
     *slot = pair;
@@ -167,7 +175,7 @@ find_whole (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
   for (gsize i = 0; i < len; i++)
     g_string_append_unichar (encoder->scratch, kvasir_bpe_get_byte_char (bytes[i]));
   id = kvasir_vocab_find (vocab, encoder->scratch->str, encoder->scratch->len);
-  return id < vocab->n_tokens ? id : -1;
+  return id < vocab->n_tokens && !is_out_of_reach (vocab, (guint32) id) ? id : -1;
 }
 
 typedef struct
@@ -183,12 +191,15 @@ encode_piece (gpointer data, const KvasirChar *chars, gsize n)
   KvasirEncoder *encoder = position->encoder;
   const guint8 *bytes = position->next;
   gsize len = 0;
+  guint first = encoder->ids->len;
   gint64 whole = -1;
   gint32 id;
 
   for (gsize i = 0; i < n; i++)
     len += kvasir_char_get_bytes (chars[i]);
   position->next += len;
+  if (kvasir_piece_cache_find (&encoder->pieces, (const char *) bytes, len, encoder->ids))
+    return TRUE;
   if (kvasir_pre_tokenizer_ignores_merges (encoder->vocab->pre_tokenizer))
     whole = find_whole (encoder, bytes, len);
   if (whole >= 0)
@@ -205,6 +216,7 @@ encode_piece (gpointer data, const KvasirChar *chars, gsize n)
   for (gsize i = 0; i < encoder->merger.n_symbols; i++)
     if (encoder->merger.symbols[i].len > 0)
       append_symbol (encoder, bytes, &encoder->merger.symbols[i]);
+  kvasir_piece_cache_add (&encoder->pieces, (const char *) bytes, len, encoder->ids, first);
   return TRUE;
 }
 

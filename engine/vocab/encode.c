@@ -7,6 +7,7 @@ static void
 encoder_clear (KvasirEncoder *encoder)
 {
   kvasir_merger_clear (&encoder->merger);
+  kvasir_piece_cache_clear (&encoder->pieces);
   g_free (encoder->chars);
   g_free (encoder->steps);
   if (encoder->scratch)
@@ -121,6 +122,7 @@ encode (const KvasirVocab *self,
   if (!check_text (self, len, error))
     return FALSE;
   encoder.scratch = g_string_new (NULL);
+  kvasir_piece_cache_init (&encoder.pieces, len);
   matches = kvasir_vocab_match_special (self, text, len, rule->filter, rule->data);
   return encode_matches (&encoder, text, len, matches) || kvasir_vocab_no_memory (error);
 }

@@ -199,6 +199,8 @@ load_kind (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
     {
     case KVASIR_VOCAB_BPE:
       return !self->pre_tokenizer || kvasir_vocab_load_bpe (self, gguf, error);
+    case KVASIR_VOCAB_SPM:
+      return kvasir_spm_load (self, error);
     case KVASIR_VOCAB_WPM:
       return kvasir_wpm_load (self, gguf, error);
     case KVASIR_VOCAB_UGM:

@@ -31,6 +31,14 @@ rank_score (float score)
   return ~bits;
 }
 
+static gint64
+find_token (const KvasirVocab *vocab, const char *text, gsize len)
+{
+  gint64 id = kvasir_vocab_find (vocab, text, len);
+
+  return id >= 0 && (vocab->flags[id] & KVASIR_TOKEN_OUT_OF_REACH) ? -1 : id;
+}
+
 static guint32
 rate_pair (gconstpointer owner,
            const char *text,
@@ -44,7 +52,7 @@ rate_pair (gconstpointer owner,
 
   if (len > vocab->longest_bytes)
     return KVASIR_NO_RANK;
-  found = kvasir_vocab_find (vocab, text + left->text, len);
+  found = find_token (vocab, text + left->text, len);
   if (found < 0)
     return KVASIR_NO_RANK;
   *id = (guint32) found;
@@ -78,7 +86,7 @@ add_characters (KvasirEncoder *encoder, const char *text, gsize len)
       gint64 id;
 
       n_bytes = MAX (n_bytes, 1);
-      id = kvasir_vocab_find (encoder->vocab, text + i, (gsize) n_bytes);
+      id = find_token (encoder->vocab, text + i, (gsize) n_bytes);
       kvasir_merger_add (&encoder->merger, id < 0 ? KVASIR_NO_SYMBOL : (guint32) id,
                          (guint32) n_bytes);
       i += (gsize) n_bytes;
@@ -86,32 +94,106 @@ add_characters (KvasirEncoder *encoder, const char *text, gsize len)
   return TRUE;
 }
 
-gboolean
-kvasir_spm_encode (KvasirEncoder *encoder, const char *text, gsize len)
+static gboolean
+encode_segment (KvasirEncoder *encoder, const char *text, gsize len)
 {
-  GString *escaped = encoder->scratch;
-  gboolean prefix = encoder->vocab->add_space_prefix;
+  guint first = encoder->ids->len;
 
-  g_string_truncate (escaped, 0);
-  if (prefix)
-    g_string_append (escaped, space_mark);
-  for (gsize i = 0; i < len; i++)
-    if (text[i] == ' ')
-      g_string_append (escaped, space_mark);
-    else
-      g_string_append_c (escaped, text[i]);
-  if (!add_characters (encoder, escaped->str, escaped->len))
+  if (kvasir_piece_cache_find (&encoder->pieces, text, len, encoder->ids))
+    return TRUE;
+  if (!add_characters (encoder, text, len))
     return FALSE;
-  kvasir_merger_run (&encoder->merger, escaped->str, rate_pair, encoder->vocab);
+  kvasir_merger_run (&encoder->merger, text, rate_pair, encoder->vocab);
   for (gsize i = 0; i < encoder->merger.n_symbols; i++)
     {
       const KvasirSymbol *symbol = &encoder->merger.symbols[i];
       gint32 id = (gint32) symbol->id;
 
       if (symbol->len > 0 && symbol->id == KVASIR_NO_SYMBOL)
-        append_bytes (encoder, (const guint8 *) escaped->str + symbol->text, symbol->len);
+        append_bytes (encoder, (const guint8 *) text + symbol->text, symbol->len);
       else if (symbol->len > 0)
         g_array_append_val (encoder->ids, id);
+    }
+  kvasir_piece_cache_add (&encoder->pieces, text, len, encoder->ids, first);
+  return TRUE;
+}
+
+static void
+escape_spaces (const char *text, gsize len, gboolean prefix, GString *out)
+{
+  const char *end = text + len;
+
+  g_string_truncate (out, 0);
+  if (prefix)
+    g_string_append (out, space_mark);
+  while (text < end)
+    {
+      const char *space = memchr (text, ' ', (gsize) (end - text));
+
+      g_string_append_len (out, text, (space ? space : end) - text);
+      if (!space)
+        return;
+      g_string_append (out, space_mark);
+      text = space + 1;
+    }
+}
+
+static gboolean
+is_space_mark (const char *text, gsize len)
+{
+  return len >= sizeof space_mark - 1 && memcmp (text, space_mark, sizeof space_mark - 1) == 0;
+}
+
+/* Whether a merge may join the characters that end before and start at @i > 0. */
+static gboolean
+is_joint (const KvasirJoints *joints, const char *text, gsize len, gsize i)
+{
+  guint8 before = (guint8) text[i - 1];
+  guint8 first = (guint8) text[i];
+
+  if ((first & 0xc0) == 0x80)
+    return TRUE;
+  if (first == (guint8) space_mark[0] && is_space_mark (text + i, len - i))
+    return joints->before_space[before];
+  return joints->pairs[before][first];
+}
+
+gboolean
+kvasir_spm_encode (KvasirEncoder *encoder, const char *text, gsize len)
+{
+  const KvasirJoints *joints = encoder->vocab->joints;
+  const GString *escaped = encoder->scratch;
+  gsize start = 0;
+
+  escape_spaces (text, len, encoder->vocab->add_space_prefix, encoder->scratch);
+  for (gsize i = 1; i < escaped->len; i++)
+    {
+      if (is_joint (joints, escaped->str, escaped->len, i))
+        continue;
+      if (!encode_segment (encoder, escaped->str + start, i - start))
+        return FALSE;
+      start = i;
+    }
+  return encode_segment (encoder, escaped->str + start, escaped->len - start);
+}
+
+gboolean
+kvasir_spm_load (KvasirVocab *self, GError **error)
+{
+  KvasirJoints *joints = self->joints = g_try_new0 (KvasirJoints, 1);
+
+  if (!joints)
+    return kvasir_vocab_no_memory (error);
+  for (guint32 id = 0; id < self->n_tokens; id++)
+    {
+      const char *text = self->texts + self->starts[id];
+      gsize len = self->starts[id + 1] - self->starts[id] - 1;
+
+      for (gsize i = 1; i < len; i++)
+        if (text[i] == space_mark[0] && is_space_mark (text + i, len - i))
+          joints->before_space[(guint8) text[i - 1]] = 1;
+        else
+          joints->pairs[(guint8) text[i - 1]][(guint8) text[i]] = 1;
     }
   return TRUE;
 }

@@ -7,15 +7,9 @@
 static const char space_mark[] = "\xe2\x96\x81"; /* U+2581 */
 static const char replacement_character[] = "\xef\xbf\xbd";
 
+#define NOT_IN_TEXTS (KVASIR_TOKEN_OUT_OF_REACH | KVASIR_TOKEN_BYTE)
 /* How much worse than the worst token an unknown character is. */
 #define UNKNOWN_PENALTY 10.0
-
-/* Tokens that no text is cut into. */
-enum
-{
-  OUT_OF_REACH =
-      KVASIR_TOKEN_UNKNOWN | KVASIR_TOKEN_CONTROL | KVASIR_TOKEN_BYTE | KVASIR_TOKEN_GUARDED,
-};
 
 /* ---- normalising -------------------------------------------------------------------------- */
 
@@ -236,7 +230,7 @@ prepare_scores (KvasirVocab *self, GError **error)
   for (guint32 i = 0; i < self->n_tokens; i++)
     if (self->flags[i] & KVASIR_TOKEN_USER_DEFINED)
       self->scores[i] = 0;
-    else if (!(self->flags[i] & (OUT_OF_REACH | KVASIR_TOKEN_UNUSED)))
+    else if (!(self->flags[i] & (NOT_IN_TEXTS | KVASIR_TOKEN_UNUSED)))
       lowest = MIN (lowest, self->scores[i]);
   self->unknown_score = lowest - UNKNOWN_PENALTY;
   return TRUE;
@@ -247,5 +241,5 @@ kvasir_ugm_load (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
 {
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.remove_extra_whitespaces", &self->joins_spaces);
   return load_chars_map (self, gguf, error) && prepare_scores (self, error) &&
-         kvasir_vocab_build_trie (self, OUT_OF_REACH, error);
+         kvasir_vocab_build_trie (self, NOT_IN_TEXTS, error);
 }

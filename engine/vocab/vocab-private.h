@@ -9,6 +9,7 @@
 #include "engine/gguf/name-index.h"
 #include "engine/vocab/charsmap.h"
 #include "engine/vocab/merge.h"
+#include "engine/vocab/piece-cache.h"
 #include "engine/vocab/pretokenizer.h"
 #include "engine/vocab/trie.h"
 #include "engine/vocab/vocab.h"
@@ -32,6 +33,9 @@ enum
   KVASIR_TOKEN_STRIPS_RIGHT = 1 << 7,
   /* Counts as user-defined, but a person's text must not be able to write it. */
   KVASIR_TOKEN_GUARDED = 1 << 8,
+  /* What no text may be cut into, not even letter by letter: only a match of the whole mark where
+   * marks count gives one. */
+  KVASIR_TOKEN_OUT_OF_REACH = KVASIR_TOKEN_UNKNOWN | KVASIR_TOKEN_CONTROL | KVASIR_TOKEN_GUARDED,
   KVASIR_TOKEN_SPECIAL = KVASIR_TOKEN_UNKNOWN | KVASIR_TOKEN_CONTROL | KVASIR_TOKEN_USER_DEFINED,
 };
 
@@ -53,6 +57,12 @@ typedef struct
   guint32 rank;
   guint32 merged;
 } KvasirPair;
+
+typedef struct
+{
+  guint8 pairs[256][256];
+  guint8 before_space[256];
+} KvasirJoints;
 
 struct _KvasirVocab
 {
@@ -91,6 +101,10 @@ struct _KvasirVocab
   KvasirPair *pairs;                       /* (owned) (nullable) [pair_mask + 1] */
   guint32 pair_mask;
 
+  /* SPM: which bytes follow each other in a token, and which come before a space. Between others a
+   * text can be cut, because no merge goes across. */
+  KvasirJoints *joints; /* (owned) (nullable) */
+
   KvasirTrie trie;         /* WPM, UGM and RWKV: the tokens that a text can have */
   gboolean lowers_case;    /* WPM */
   gboolean strips_accents; /* WPM */
@@ -100,6 +114,7 @@ struct _KvasirVocab
 };
 
 /* texts.c */
+/* Returns: the id of the text, of a symbol behind the tokens too, or -1 */
 gint64 kvasir_vocab_find (const KvasirVocab *self, const char *text, gsize len);
 /* The id of the text, which becomes a symbol behind the tokens where it is none yet; or
  * KVASIR_VOCAB_NO_ID where there is no memory. Only while building. */
@@ -142,6 +157,7 @@ typedef struct
   const KvasirVocab *vocab;
   GArray *ids; /* (unowned) of gint32 */
   KvasirMerger merger;
+  KvasirPieceCache pieces;
   KvasirChar *chars; /* (owned) [n_chars_alloc] */
   gsize n_chars_alloc;
   GString *scratch;         /* (owned) */
@@ -159,6 +175,7 @@ int kvasir_bpe_get_char_byte (gunichar c);
 gboolean kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len);
 
 /* spm.c */
+gboolean kvasir_spm_load (KvasirVocab *self, GError **error);
 gboolean kvasir_spm_encode (KvasirEncoder *encoder, const char *text, gsize len);
 /* The byte that a text like "<0x0A>" means, or -1. */
 int kvasir_spm_parse_byte (const char *text, gsize len);

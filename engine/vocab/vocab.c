@@ -15,6 +15,7 @@ kvasir_vocab_unref (KvasirVocab *self)
   kvasir_name_index_clear (&self->index);
   kvasir_chars_map_clear (&self->chars_map);
   kvasir_trie_clear (&self->trie);
+  g_free (self->joints);
   g_free (self->pairs);
   g_free (self->special_classes);
   g_free (self->special_ids);

@@ -185,7 +185,5 @@ kvasir_wpm_load (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.normalizer.lowercase", &self->lowers_case);
   self->strips_accents = self->lowers_case;
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.normalizer.strip_accents", &self->strips_accents);
-  /* What a person types must not become a control token, not even letter by letter. */
-  return kvasir_vocab_build_trie (
-      self, KVASIR_TOKEN_UNKNOWN | KVASIR_TOKEN_CONTROL | KVASIR_TOKEN_GUARDED, error);
+  return kvasir_vocab_build_trie (self, KVASIR_TOKEN_OUT_OF_REACH, error);
 }
