@@ -138,12 +138,22 @@ kvasir_cells_view_is_recurrent (const KvasirCellsView *self, const KvasirCellsLa
   return self->base.data.cells->caches[lane->cache].is_recurrent;
 }
 
+/* States, and cells that no layer reads, need no more than the least height. */
+static double
+get_weight (const KvasirCellsView *self, const KvasirCellsLane *lane)
+{
+  const KvasirCacheShot *cache = &self->base.data.cells->caches[lane->cache];
+  return cache->is_recurrent || cache->n_layers == 0 ? 0 : cache->size;
+}
+
 /* Rows of four pixels are the least in which a cell still is a box. States are few. */
 static double
 get_min_grid_height (const KvasirCellsView *self, const KvasirCellsLane *lane)
 {
   if (kvasir_cells_view_is_recurrent (self, lane))
     return kvasir_view_units (&self->base, 30);
+  if (get_weight (self, lane) == 0)
+    return 64;
   return CLAMP (get_lane_size (self, lane) / 64 * 4.0, 48, 256);
 }
 
@@ -157,15 +167,14 @@ measure_lanes (const KvasirCellsView *self)
   return height;
 }
 
-/* What is left above the least heights goes to the caches by their cells; states need no more. */
+/* What is left above the least heights goes to the others by their cells. */
 static double
 get_share (const KvasirCellsView *self, const KvasirCellsLane *lane)
 {
   double all = 0;
   for (guint i = 0; i < self->n_lanes; i++)
-    if (!kvasir_cells_view_is_recurrent (self, &self->lanes[i]))
-      all += get_lane_size (self, &self->lanes[i]);
-  return kvasir_cells_view_is_recurrent (self, lane) ? 0 : get_lane_size (self, lane) / all;
+    all += get_weight (self, &self->lanes[i]);
+  return get_weight (self, lane) / MAX (all, 1);
 }
 
 static void

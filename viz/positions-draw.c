@@ -233,11 +233,11 @@ draw_heads (KvasirPositionsView *self, KvasirCanvas *canvas)
   double ticks = 34 * unit;
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_TITLE, KVASIR_RGB_LABEL);
   kvasir_canvas_text_clipped (canvas, 14, y, self->across.start - 20, _ ("Fork tree"));
-  kvasir_canvas_text_clipped (canvas, self->across.start, y, self->across.length,
-                              self->sliding != NULL
-                                  ? _ ("Positions held by each sequence · thin: the sliding half, "
-                                       "bracket: its window")
-                                  : _ ("Positions held by each sequence"));
+  kvasir_canvas_text_clipped (
+      canvas, self->across.start, y, self->base.width - self->across.start - 14,
+      self->sliding != NULL ? _ ("Positions held by each sequence · thin: the sliding half, "
+                                 "bracket: its window")
+                            : _ ("Positions held by each sequence"));
   kvasir_axis_draw_across (&self->across, canvas, ticks);
   for (gint64 n = 0; n <= self->across.end; n += self->across.step)
     {

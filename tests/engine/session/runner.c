@@ -117,17 +117,21 @@ assert_near (const float *a, const float *b, guint n)
 }
 
 void
-runner_assert_like_cold (Runner *self, gint seq, gint32 token)
+runner_compare (Runner *self, gint seq)
 {
-  const gint32 *tokens;
-  guint n;
+  const gint32 *tokens = (const gint32 *) (gpointer) self->read[seq]->data;
+  guint n = self->read[seq]->len;
 
-  g_assert_cmpint (runner_read (self, seq, &token, 1), ==, KVASIR_DECODE_OK);
-  tokens = (const gint32 *) (gpointer) self->read[seq]->data;
-  n = self->read[seq]->len;
   kvasir_memory_clear (kvasir_context_get_memory (self->cold), FALSE);
   g_assert_cmpint (decode (self->cold, 0, tokens, n), ==, KVASIR_DECODE_OK);
   assert_near (self->row, kvasir_context_get_logits_of_token (self->cold, n - 1), self->n_vocab);
+}
+
+void
+runner_assert_like_cold (Runner *self, gint seq, gint32 token)
+{
+  g_assert_cmpint (runner_read (self, seq, &token, 1), ==, KVASIR_DECODE_OK);
+  runner_compare (self, seq);
 }
 
 void

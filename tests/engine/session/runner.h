@@ -34,5 +34,7 @@ guint runner_get_n_read (const Runner *self, gint seq);
 
 /* Reads one more token, whose row must be that of a cold run of all that @seq has read. */
 void runner_assert_like_cold (Runner *self, gint seq, gint32 token);
+/* The last row must be that of a cold run of all that @seq has read, its token included. */
+void runner_compare (Runner *self, gint seq);
 /* @n times the best token after the last row, which must be of @seq. */
 void runner_greedy (Runner *self, gint seq, guint n, gint32 *ids);
