@@ -107,7 +107,7 @@ RULES = {
 }
 
 
-def train(folder, joins):
+def train(folder, joins, **changes):
     rng = random.Random(11)
     weights = [1 / (i % 23 + 1) for i in range(len(PARTS))]
     with open(folder + "/rules.tsv", "w", encoding="utf-8") as out:
@@ -117,10 +117,13 @@ def train(folder, joins):
         for _ in range(4000):
             words = ["".join(rng.choices(PARTS[11:], weights[11:], k=rng.randint(1, 3))) for _ in range(8)]
             out.write(" ".join(words).replace("\r", "").replace("\n", "") + "\n")
+    options = {"vocab_size": 400, "model_type": "unigram", "normalization_rule_tsv": folder + "/rules.tsv",
+               "hard_vocab_limit": False}
+    if changes:
+        options = changes
     sentencepiece.SentencePieceTrainer.train(
-        input=folder + "/text.txt", model_prefix=folder + "/model", vocab_size=400, model_type="unigram",
-        normalization_rule_tsv=folder + "/rules.tsv", character_coverage=0.98, hard_vocab_limit=False,
-        remove_extra_whitespaces=joins, num_threads=1, minloglevel=2)
+        input=folder + "/text.txt", model_prefix=folder + "/model", character_coverage=0.98,
+        remove_extra_whitespaces=joins, num_threads=1, minloglevel=2, **options)
     return folder + "/model.model"
 
 
@@ -138,6 +141,19 @@ def make_unigram(path, count, joins):
     charsmap = base64.b64encode(model.normalizer_spec.precompiled_charsmap).decode()
     write(path, count, PARTS, lambda text: (tokenizer if tokenizer.normalize(text).strip(MARK) else bare).encode(text),
           {"model": "t5", "tokens": tokens, "unk": 0, "joins": joins, "prefix": True, "charsmap": charsmap})
+
+
+def make_spm(path, count):
+    """SPM files come from sentencepiece's own pair merges, with a token for each byte."""
+    with tempfile.TemporaryDirectory() as folder:
+        train(folder, False, model_type="bpe", byte_fallback=True, vocab_size=800, normalization_rule_name="identity")
+        with open(folder + "/model.model", "rb") as source:
+            proto = source.read()
+    tokenizer = sentencepiece.SentencePieceProcessor(model_proto=proto)
+    model = model_format.ModelProto()
+    model.ParseFromString(proto)
+    tokens = [[piece.piece, piece.type, piece.score] for piece in model.pieces]
+    write(path, count, PARTS, tokenizer.encode, {"model": "llama", "tokens": tokens, "unk": 0, "prefix": True})
 
 
 def escape(raw):
@@ -174,6 +190,7 @@ def main():
     make_word_piece(folder + "/random-wpm-cased.json", count, False)
     make_unigram(folder + "/random-ugm.json", count, True)
     make_unigram(folder + "/random-ugm-spaces.json", count, False)
+    make_spm(folder + "/random-spm.json", count)
     make_rwkv(folder + "/random-rwkv.json", min(count, 20000))
 
 

@@ -180,6 +180,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/vocab/random/as-sentencepiece", "random-ugm", test_file);
   g_test_add_data_func ("/engine/vocab/random/as-sentencepiece-keeping-spaces", "random-ugm-spaces",
                         test_file);
+  g_test_add_data_func ("/engine/vocab/random/merges-as-sentencepiece", "random-spm", test_file);
   g_test_add_data_func ("/engine/vocab/random/longest-match-of-rwkv", "random-rwkv", test_file);
   return g_test_run ();
 }
