@@ -36,11 +36,33 @@ kvasir_setup_encoder (KvasirModel *model, GError **error)
   return read_pooling (hp, &keys, error);
 }
 
+static gboolean
+read_pattern (KvasirHparams *hp, KvasirKeys *keys, const KvasirSymmetric *defaults, GError **error)
+{
+  static const char *const name = "attention.sliding_window_pattern";
+  const guint first = defaults->full_first ? 0 : 1;
+  gint64 slides[KVASIR_MAX_LAYERS];
+  guint period = defaults->period;
+  guint64 n;
+  KvasirGgufType type;
+
+  if (kvasir_gguf_get_array (keys->gguf, kvasir_keys_name (keys, name), &type, &n))
+    {
+      if (!kvasir_keys_get_array (keys, name, hp->n_layers, 1, slides, error))
+        return FALSE;
+    }
+  else if (!kvasir_keys_get_size (keys, name, KVASIR_MAX_LAYERS, &period, error))
+    return FALSE;
+  else
+    for (guint il = 0; il < hp->n_layers; il++)
+      slides[il] = (il + first) % period != 0;
+  for (guint il = 0; il < hp->n_layers; il++)
+    hp->layers[il].is_swa = slides[il] != 0;
+  return TRUE;
+}
+
 gboolean
-kvasir_read_symmetric_window (KvasirModel *model,
-                              const gboolean *is_swa,
-                              float freq_base,
-                              GError **error)
+kvasir_read_symmetric_window (KvasirModel *model, const KvasirSymmetric *defaults, GError **error)
 {
   KvasirHparams *hp = &model->hparams;
   KvasirKeys keys = { model->gguf, model->info.arch, "" };
@@ -51,9 +73,8 @@ kvasir_read_symmetric_window (KvasirModel *model,
   if (hp->n_swa == 0)
     return TRUE;
   hp->window = KVASIR_WINDOW_SYMMETRIC;
-  for (guint il = 0; il < hp->n_layers; il++)
-    hp->layers[il].is_swa = is_swa[il];
-  return kvasir_read_sliding_rope (model, freq_base, error);
+  return read_pattern (hp, &keys, defaults, error) &&
+         kvasir_read_sliding_rope (model, defaults->freq_base, error);
 }
 
 void

@@ -12,9 +12,6 @@
 #include "engine/model/encoder.h"
 #include "engine/model/gemma-parts.h"
 
-#define FULL_PERIOD 6
-#define SLIDING_BASE 10000
-
 typedef struct
 {
   KvasirLayer plain;
@@ -51,14 +48,12 @@ setup (KvasirModel *model, GError **error)
 {
   KvasirHparams *hp = &model->hparams;
   Extra *extra = g_new0 (Extra, 1);
-  gboolean is_swa[KVASIR_MAX_LAYERS];
+  const KvasirSymmetric symmetric = { .period = 6, .freq_base = 10000 };
 
   model->extra = extra;
   kvasir_hparams_set_neox (hp);
-  for (guint il = 0; il < hp->n_layers; il++)
-    is_swa[il] = il % FULL_PERIOD < FULL_PERIOD - 1;
   return kvasir_setup_encoder (model, error) && read_dense (model, extra, error) &&
-         kvasir_read_symmetric_window (model, is_swa, SLIDING_BASE, error);
+         kvasir_read_symmetric_window (model, &symmetric, error);
 }
 
 static gboolean

@@ -2,7 +2,7 @@
  *
  *   x0 = ln E
  *   x += Wo attn (rope q, rope k, v)        q, k, v of ln x, of x itself in the first layer
- *   x += down (gelu (gate (ln x)) * up (ln x))
+ *   x += down (f (gate (ln x)) * up (ln x))     f: hidden_activation, gelu or silu
  *   result ln x
  *
  * The first layer of each three sees everything, the others half a window to both sides, and turn
@@ -10,20 +10,49 @@
  */
 #include "engine/model/encoder.h"
 
-#define FULL_PERIOD 3
-
 static gboolean
 setup (KvasirModel *model, GError **error)
 {
   KvasirHparams *hp = &model->hparams;
-  gboolean is_swa[KVASIR_MAX_LAYERS];
+  const KvasirSymmetric symmetric = { .period = 3,
+                                      .full_first = TRUE,
+                                      .freq_base = hp->rope.freq_base };
 
   hp->has_layer_norms = TRUE;
   kvasir_hparams_set_neox (hp);
-  for (guint il = 0; il < hp->n_layers; il++)
-    is_swa[il] = il % FULL_PERIOD != 0;
   return kvasir_setup_encoder (model, error) &&
-         kvasir_read_symmetric_window (model, is_swa, hp->rope.freq_base, error);
+         kvasir_read_symmetric_window (model, &symmetric, error);
+}
+
+/* The function of the gate. */
+static gboolean
+read_activation (KvasirModel *model, KvasirUnary *kind, GError **error)
+{
+  static const struct
+  {
+    const char *name;
+    KvasirUnary kind;
+  } kinds[] = { { "gelu", KVASIR_UNARY_GELU },
+                { "geglu", KVASIR_UNARY_GELU },
+                { "silu", KVASIR_UNARY_SILU },
+                { "swish", KVASIR_UNARY_SILU },
+                { "swiglu", KVASIR_UNARY_SILU } };
+  KvasirKeys keys = { model->gguf, model->info.arch, "" };
+  const char *found;
+
+  *kind = KVASIR_UNARY_GELU;
+  if (!kvasir_keys_has (&keys, "hidden_activation"))
+    return TRUE;
+  found = kvasir_gguf_get_string (keys.gguf, keys.key, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (g_strcmp0 (found, kinds[i].name) == 0)
+      {
+        *kind = kinds[i].kind;
+        return TRUE;
+      }
+  if (found == NULL)
+    return kvasir_keys_fail (&keys, error, "a text expected");
+  return kvasir_keys_refuse (&keys, error, "gelu or silu supported, \"%s\" found", found);
 }
 
 static gboolean
@@ -31,7 +60,6 @@ load_layer (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
 {
   const gint64 n_embd = model->hparams.n_embd;
 
-  layer->ffn.kind = KVASIR_UNARY_GELU;
   if (il > 0 &&
       !kvasir_load_vector (model, il, "attn_norm.weight", n_embd, &layer->attn_norm, error))
     return FALSE;
@@ -46,15 +74,20 @@ load (KvasirModel *model, GError **error)
   const gint64 n_embd = model->hparams.n_embd;
   KvasirLayer *layers = g_new0 (KvasirLayer, model->hparams.n_layers);
   KvasirTensor *norm;
+  KvasirUnary kind;
 
   model->layers = layers;
-  if (!kvasir_load_vector (model, -1, "token_embd_norm.weight", n_embd, &norm, error) ||
+  if (!read_activation (model, &kind, error) ||
+      !kvasir_load_vector (model, -1, "token_embd_norm.weight", n_embd, &norm, error) ||
       !kvasir_load_input (model, error) ||
       !kvasir_load_vector (model, -1, "output_norm.weight", n_embd, &model->output_norm, error))
     return FALSE;
   for (gint il = 0; il < (gint) model->hparams.n_layers; il++)
-    if (!load_layer (model, il, &layers[il], error))
-      return FALSE;
+    {
+      layers[il].ffn.kind = kind;
+      if (!load_layer (model, il, &layers[il], error))
+        return FALSE;
+    }
   return TRUE;
 }
 
