@@ -2,7 +2,7 @@
  * sequence is that of a cold run of what it has read: forks, cuts, restored states, refused batches
  * and prompts that were stopped leave no trace.
  *
- * 15 sequences of operations for each model; 300 with -m slow. */
+ * 40 sequences of operations for each model; 1000 with -m slow. */
 #include <string.h>
 
 #include "tests/engine/session/runner.h"
@@ -88,8 +88,8 @@ cut (Run *self)
 {
   gint seq = pick_seq (self);
   guint n = runner_get_n_read (&self->runner, seq);
-  guint p0 = (guint) pick (self, 0, 2) == 0 ? n - MIN (n, (guint) pick (self, 0, 8))
-                                            : (guint) pick (self, 0, (gint) n + 1);
+  guint back = (guint) pick (self, 0, pick (self, 0, 2) == 0 ? 8 : (gint) n + 1);
+  guint p0 = n - MIN (n, back);
   guint to = (guint) kvasir_memory_get_rewind (self->runner.memory, seq, (gint32) p0);
 
   if (kvasir_memory_seq_rm (self->runner.memory, seq, (gint32) p0, -1))
@@ -240,7 +240,7 @@ run_operations (ContextFixture *fixture, guint32 seed)
 static void
 test_random (ContextFixture *self, gconstpointer data)
 {
-  guint n_runs = g_test_slow () ? 300 : 15;
+  guint n_runs = g_test_slow () ? 1000 : 40;
 
   real_vtable = self->real_vtable;
   self->vtable.plan_compute = compute_and_stop;
