@@ -57,26 +57,12 @@ expand_q2_0 (const KvasirBlockQ2_0 *block, float out[64])
     out[j] = d * (float) ((block->qs[j / 4] >> (j % 4 * 2) & 3) - 1);
 }
 
-/* Half of an unsigned e4m3 float, since the values of the elements are doubled. The all-ones
- * pattern, which is a NaN there, counts as 0 and the sign is not looked at, as writers expect. */
-static float
-get_half_of_ue4m3 (uint8_t bits)
-{
-  uint32_t exponent = bits >> 3 & 15, mantissa = bits & 7;
-
-  if (bits == 0x7f)
-    return 0;
-  if (exponent == 0)
-    return (float) mantissa * 0x1p-10f;
-  return kvasir_float_from_bits ((exponent + 127 - 8) << 23 | mantissa << 20);
-}
-
 static void
 expand_nvfp4 (const KvasirBlockNvfp4 *block, float out[64])
 {
   for (int j = 0; j < 32; j++)
     {
-      float d = get_half_of_ue4m3 (block->scales[j / 8]);
+      float d = kvasir_half_of_ue4m3 (block->scales[j / 8]);
       float *run = out + j / 8 * 16 + j % 8;
       run[0] = d * (float) kvasir_mxfp4_values[block->qs[j] & 15];
       run[8] = d * (float) kvasir_mxfp4_values[block->qs[j] >> 4];

@@ -49,6 +49,20 @@ kvasir_half_of_e8m0 (uint8_t e)
   return kvasir_float_from_bits (e < 2 ? 0x00200000u << e : (uint32_t) (e - 1) << 23);
 }
 
+/* Half of an unsigned e4m3 float, since the values of the elements are doubled. The all-ones
+ * pattern, which is a NaN there, counts as 0 and the sign is not looked at, as writers expect. */
+static inline float
+kvasir_half_of_ue4m3 (uint8_t bits)
+{
+  uint32_t exponent = bits >> 3 & 15, mantissa = bits & 7;
+
+  if (bits == 0x7f)
+    return 0;
+  if (exponent == 0)
+    return (float) mantissa * 0x1p-10f;
+  return kvasir_float_from_bits ((exponent + 127 - 8) << 23 | mantissa << 20);
+}
+
 static inline uint16_t
 kvasir_f32_to_f16 (float value)
 {
