@@ -164,7 +164,7 @@ static const Broken broken_files[] = {
     { "blk.0.attn_qkv.weight and blk.0.attn_gate.weight supported", "ssm_in.weight found" } },
   { "stablelm2",
     "half-norms",
-    "tensor blk.0.attn_q_norm.weight 4 4 f16",
+    "tensor blk.0.attn_q_norm.weight 8 4 f16",
     KVASIR_ENGINE_ERROR_UNSUPPORTED,
     { "blk.0.attn_q_norm.weight: type f32 expected, f16 found" } },
 };
