@@ -10,7 +10,7 @@
 #include "backends/cpu/x86/vec-kernels.h"
 
 INLINE bool
-is_signed (const KvasirType type)
+takes_signs (const KvasirType type)
 {
   return type == KVASIR_TYPE_Q8_0 || type == KVASIR_TYPE_IQ4_NL || type == KVASIR_TYPE_IQ4_XS;
 }
@@ -18,14 +18,14 @@ is_signed (const KvasirType type)
 INLINE __m256i
 load_bytes (const KvasirType type, const uint8_t *block)
 {
-  return is_signed (type) ? load_signed (type, block) : load_unsigned (type, block);
+  return takes_signs (type) ? load_signed (type, block) : load_unsigned (type, block);
 }
 
 /* Sums of two neighbours in 16 bits. */
 INLINE __m256i
-multiply_pairs (const KvasirType type, __m256i w, __m256i q)
+multiply_pairs (const bool is_signed, __m256i w, __m256i q)
 {
-  if (is_signed (type))
+  if (is_signed)
     return _mm256_maddubs_epi16 (_mm256_abs_epi8 (w), _mm256_sign_epi8 (q, w));
   return _mm256_maddubs_epi16 (w, q);
 }
@@ -40,8 +40,8 @@ widen_pairs (__m256i pairs)
 INLINE __m256
 multiply_fine (const KvasirType type, __m256i w, const int8_t *q, const int8_t *fine)
 {
-  __m256i high = multiply_pairs (type, w, _mm256_loadu_si256 ((const void *) q));
-  __m256i low = multiply_pairs (type, w, _mm256_loadu_si256 ((const void *) fine));
+  __m256i high = multiply_pairs (takes_signs (type), w, _mm256_loadu_si256 ((const void *) q));
+  __m256i low = multiply_pairs (takes_signs (type), w, _mm256_loadu_si256 ((const void *) fine));
 
   high = _mm256_madd_epi16 (high, _mm256_set1_epi16 (KVASIR_FINE));
   return _mm256_cvtepi32_ps (_mm256_add_epi32 (high, widen_pairs (low)));
@@ -99,7 +99,7 @@ add_blocks (const KvasirProduct *p,
     {
       int64_t at = (token + t) * (p->k / 32) + b;
       _mm256_storeu_ps (scales[t], _mm256_mul_ps (d, vec_load_n (p->acts.d + at, n_blocks)));
-      if (!is_signed (type))
+      if (!takes_signs (type))
         mins[t] = _mm256_fmadd_ps (m, vec_load_n (p->acts.s + at, n_blocks), mins[t]);
     }
   for (int i = 0; i < n_blocks; i++)
@@ -213,7 +213,7 @@ scale_k_block (const KvasirProduct *p,
           __m256 a = _mm256_castps128_ps256 (_mm_loadu_ps (p->acts.d + at + 4 * i));
           __m256 scale = _mm256_mul_ps (d[i], _mm256_permutevar8x32_ps (a, pairs));
           _mm256_storeu_ps (scales[t] + 8 * i, scale);
-          if (!is_signed (type))
+          if (!takes_signs (type))
             mins[t] =
                 _mm256_fmadd_ps (m[i], _mm256_loadu_ps (p->acts.s16 + 2 * at + 8 * i), mins[t]);
         }

@@ -117,33 +117,19 @@ unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t
     }
 }
 
-/* How many products of pairs fit into 16 bits, 2 * 127 * weight each. */
-INLINE int
-get_pairs_that_fit (const KvasirType type)
+/* What the product of a type depends on. */
+typedef struct
 {
-  if (is_signed (type))
-    return 1;
-  switch (type)
-    {
-    case KVASIR_TYPE_Q6_K:
-      return 2;
-    case KVASIR_TYPE_Q5_0:
-    case KVASIR_TYPE_Q5_1:
-    case KVASIR_TYPE_Q5_K:
-    case KVASIR_TYPE_MXFP4:
-      return 4;
-    default:
-      return 8;
-    }
-}
+  bool is_signed;
+  int n_parts;
+  int fit; /* how many products of pairs fit into 16 bits, 2 * 127 * weight each */
+} Form;
 
 /* Integer products of a part of a block of 8 rows with four tokens. */
 INLINE void
-multiply_part (
-    const KvasirType type, const uint8_t *bytes, const int8_t *q, int64_t k, __m256i dots[4])
+multiply_part (const Form form, const uint8_t *bytes, const int8_t *q, int64_t k, __m256i dots[4])
 {
-  const int n = 8 / get_n_parts (type);
-  const int fit = get_pairs_that_fit (type) < n ? get_pairs_that_fit (type) : n;
+  const int n = 8 / form.n_parts, fit = form.fit;
   __m256i pairs[4];
 
 #pragma GCC unroll 8
@@ -154,7 +140,7 @@ multiply_part (
         {
           int four;
           memcpy (&four, q + t * k + 4 * j, sizeof four);
-          __m256i product = multiply_pairs (type, w, _mm256_set1_epi32 (four));
+          __m256i product = multiply_pairs (form.is_signed, w, _mm256_set1_epi32 (four));
           pairs[t] = j % fit == 0 ? product : _mm256_add_epi16 (pairs[t], product);
           /* Otherwise the compiler adds in another order and keeps all products in memory. */
           __asm__("" : "+x"(pairs[t]));
@@ -167,14 +153,14 @@ multiply_part (
 
 INLINE void
 multiply_tile (const KvasirProduct *p,
-               const KvasirType type,
+               const Form form,
                const Tile *tile,
                int64_t token,
                int64_t b,
                int64_t end,
                __m256 sums[4])
 {
-  const int n_parts = get_n_parts (type);
+  const int n_parts = form.n_parts;
   const float *ds = p->acts.d + token * (p->k / 32);
   const float *ss = (n_parts == 1 ? p->acts.s : p->acts.s16) + token * (p->k / 32) * n_parts;
 
@@ -187,7 +173,7 @@ multiply_tile (const KvasirProduct *p,
         const int8_t *q = p->acts.q + token * p->k + run * (32 / n_parts);
         const uint8_t *bytes = tile->bytes + run * (256 / n_parts);
         __m256i dots[4];
-        multiply_part (type, bytes, q, p->k, dots);
+        multiply_part (form, bytes, q, p->k, dots);
         __m256 d = _mm256_load_ps (tile->d + run * TILE_ROWS);
         __m256 m = _mm256_load_ps (tile->m + run * TILE_ROWS);
         for (int t = 0; t < 4; t++)
@@ -195,7 +181,7 @@ multiply_tile (const KvasirProduct *p,
             __m256 scale = _mm256_mul_ps (d, _mm256_set1_ps (ds[t * (p->k / 32) + b]));
             __m256 s = _mm256_set1_ps (ss[t * (p->k / 32) * n_parts + run]);
             sums[t] = _mm256_fmadd_ps (_mm256_cvtepi32_ps (dots[t]), scale, sums[t]);
-            if (!is_signed (type))
+            if (!form.is_signed)
               sums[t] = _mm256_fmadd_ps (m, s, sums[t]);
           }
       }
@@ -204,7 +190,7 @@ multiply_tile (const KvasirProduct *p,
 INLINE void
 multiply_tokens (const KvasirProduct *p,
                  const KvasirProductPart *part,
-                 const KvasirType type,
+                 const Form form,
                  const Tile *tile,
                  int64_t b,
                  int64_t end)
@@ -217,7 +203,7 @@ multiply_tokens (const KvasirProduct *p,
       __m256 sums[4];
       for (int t = 0; t < 4; t++)
         sums[t] = _mm256_setzero_ps ();
-      multiply_tile (p, type, tile, token, b, end, sums);
+      multiply_tile (p, form, tile, token, b, end, sums);
       for (int64_t t = 0; t < n; t++)
         {
           float *dst = p->dst + (size_t) (token + t) * p->dst_stride + part->row;
@@ -230,29 +216,39 @@ multiply_tokens (const KvasirProduct *p,
     }
 }
 
-INLINE void
-int8_many (const KvasirProduct *p,
-           const KvasirProductPart *part,
-           const KvasirType type,
-           uint8_t *scratch)
-{
-  int64_t n_blocks = p->k / 32;
-  Tile tile = { .bytes = scratch, .n_blocks = n_blocks, .first_token = part->token };
+#define MULTIPLY(name, is_signed, n_parts, fit)                                                    \
+  static void multiply_##name (const KvasirProduct *p, const KvasirProductPart *part,              \
+                               const Tile *tile, int64_t b, int64_t end)                           \
+  {                                                                                                \
+    multiply_tokens (p, part, (Form){ is_signed, n_parts, fit }, tile, b, end);                    \
+  }
 
-  tile.d = (float *) (void *) (scratch + n_blocks * 256);
-  tile.m = tile.d + n_blocks * get_n_parts (type) * TILE_ROWS;
-  tile.next_bytes = TILE_ROWS / 2 * p->weight_stride / (size_t) n_blocks;
-  for (int64_t row = part->row; row < part->row_end; row += TILE_ROWS)
+MULTIPLY (four_bits, false, 1, 8)
+MULTIPLY (five_bits, false, 1, 4)
+MULTIPLY (signed, true, 1, 1)
+/* With scales for 16 elements. */
+MULTIPLY (three_bits, false, 2, 4)
+MULTIPLY (six_bits, false, 2, 2)
+
+INLINE MultiplyFn
+get_multiply (const KvasirType type)
+{
+  if (takes_signs (type))
+    return multiply_signed;
+  switch (type)
     {
-      KvasirProductPart rows = *part;
-      rows.row = row;
-      rows.row_end = row + TILE_ROWS < part->row_end ? row + TILE_ROWS : part->row_end;
-      tile.next = p->weights + (size_t) (row + TILE_ROWS) * p->weight_stride;
-      unpack_tile (p, type, row, rows.row_end - 1, &tile);
-      for (int64_t b = 0; b < n_blocks; b += TILE_BLOCKS)
-        {
-          int64_t end = b + TILE_BLOCKS < n_blocks ? b + TILE_BLOCKS : n_blocks;
-          multiply_tokens (p, &rows, type, &tile, b, end);
-        }
+    case KVASIR_TYPE_Q2_K:
+    case KVASIR_TYPE_Q3_K:
+      return multiply_three_bits;
+    case KVASIR_TYPE_Q6_K:
+      return multiply_six_bits;
+    case KVASIR_TYPE_Q4_0:
+    case KVASIR_TYPE_Q4_1:
+    case KVASIR_TYPE_Q4_K:
+      return multiply_four_bits;
+    default:
+      return multiply_five_bits;
     }
 }
+
+#include "backends/cpu/x86/many-x86.h"

@@ -100,29 +100,25 @@ multiply_tokens (const KvasirProduct *p,
     }
 }
 
-INLINE void
-int8_many (const KvasirProduct *p,
-           const KvasirProductPart *part,
-           const KvasirType type,
-           uint8_t *scratch)
+/* One product for the types whose scales go with 32 elements, one for those of 16. */
+static void
+multiply_blocks (
+    const KvasirProduct *p, const KvasirProductPart *part, const Tile *tile, int64_t b, int64_t end)
 {
-  int64_t n_blocks = p->k / 32;
-  Tile tile = { .bytes = scratch, .n_blocks = n_blocks, .first_token = part->token };
-
-  tile.d = (float *) (void *) (scratch + n_blocks * 1024);
-  tile.m = tile.d + n_blocks * get_n_parts (type) * TILE_ROWS;
-  tile.next_bytes = TILE_ROWS / 2 * p->weight_stride / (size_t) n_blocks;
-  for (int64_t row = part->row; row < part->row_end; row += TILE_ROWS)
-    {
-      KvasirProductPart rows = *part;
-      rows.row = row;
-      rows.row_end = row + TILE_ROWS < part->row_end ? row + TILE_ROWS : part->row_end;
-      tile.next = p->weights + (size_t) (row + TILE_ROWS) * p->weight_stride;
-      unpack_tile (p, type, row, rows.row_end - 1, &tile);
-      for (int64_t b = 0; b < n_blocks; b += TILE_BLOCKS)
-        {
-          int64_t end = b + TILE_BLOCKS < n_blocks ? b + TILE_BLOCKS : n_blocks;
-          multiply_tokens (p, &rows, &tile, get_n_parts (type), b, end);
-        }
-    }
+  multiply_tokens (p, part, tile, 1, b, end);
 }
+
+static void
+multiply_halves (
+    const KvasirProduct *p, const KvasirProductPart *part, const Tile *tile, int64_t b, int64_t end)
+{
+  multiply_tokens (p, part, tile, 2, b, end);
+}
+
+INLINE MultiplyFn
+get_multiply (const KvasirType type)
+{
+  return get_n_parts (type) == 1 ? multiply_blocks : multiply_halves;
+}
+
+#include "backends/cpu/x86/many-x86.h"

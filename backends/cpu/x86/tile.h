@@ -28,3 +28,10 @@ fetch_tile (const Tile *tile, int half, int64_t b, int64_t n)
   for (size_t at = 0; at < (size_t) n * tile->next_bytes; at += 64)
     _mm_prefetch ((const char *) from + at, _MM_HINT_T1);
 }
+
+/* Adds blocks [b, end) of a tile; those from 0 on come first, and with them the bias. */
+typedef void (*MultiplyFn) (const KvasirProduct *p,
+                            const KvasirProductPart *part,
+                            const Tile *tile,
+                            int64_t b,
+                            int64_t end);
