@@ -1,4 +1,5 @@
 #include "engine/gguf/hash.h"
+#include "engine/vocab/utf8.h"
 #include "engine/vocab/vocab-private.h"
 
 #include <string.h>
@@ -104,6 +105,21 @@ load_merges (KvasirVocab *self, const KvasirGguf *gguf, guint32 n, GError **erro
   return TRUE;
 }
 
+static gboolean
+intern_bytes (KvasirVocab *self, GError **error)
+{
+  for (guint b = 0; b < 256; b++)
+    {
+      char text[6];
+      int len = g_unichar_to_utf8 (kvasir_bpe_get_byte_char ((guint8) b), text);
+
+      self->byte_ids[b] = kvasir_vocab_intern (self, text, (gsize) len);
+      if (self->byte_ids[b] == KVASIR_VOCAB_NO_ID)
+        return kvasir_vocab_no_memory (error);
+    }
+  return TRUE;
+}
+
 gboolean
 kvasir_vocab_load_bpe (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
 {
@@ -116,16 +132,9 @@ kvasir_vocab_load_bpe (KvasirVocab *self, const KvasirGguf *gguf, GError **error
   if (n > MAX_MERGES)
     return kvasir_vocab_fail (gguf, error, "%s: expected at most %d, found %" G_GUINT64_FORMAT,
                               merges_key, MAX_MERGES, n);
-  for (guint b = 0; b < 256; b++)
-    {
-      char text[6];
-      int len = g_unichar_to_utf8 (kvasir_bpe_get_byte_char ((guint8) b), text);
-
-      self->byte_ids[b] = kvasir_vocab_intern (self, text, (gsize) len);
-      if (self->byte_ids[b] == KVASIR_VOCAB_NO_ID)
-        return kvasir_vocab_no_memory (error);
-    }
-  return load_merges (self, gguf, (guint32) n, error);
+  if (self->escapes_spaces)
+    return load_merges (self, gguf, (guint32) n, error) && kvasir_vocab_build_joints (self, error);
+  return intern_bytes (self, error) && load_merges (self, gguf, (guint32) n, error);
 }
 
 static guint32
@@ -163,19 +172,80 @@ append_symbol (KvasirEncoder *encoder, const guint8 *bytes, const KvasirSymbol *
     }
 }
 
+/* The token that the text is, as the file writes it; or -1. */
+static gint64
+find_token (const KvasirVocab *vocab, const char *text, gsize len)
+{
+  gint64 id = kvasir_vocab_find (vocab, text, len);
+
+  return id < vocab->n_tokens && !is_out_of_reach (vocab, (guint32) id) ? id : -1;
+}
+
 static gint64
 find_whole (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
 {
-  const KvasirVocab *vocab = encoder->vocab;
-  gint64 id;
-
-  if (len > vocab->longest_bytes)
+  if (len > encoder->vocab->longest_bytes)
     return -1;
+  if (encoder->vocab->escapes_spaces)
+    return find_token (encoder->vocab, (const char *) bytes, len);
   g_string_truncate (encoder->scratch, 0);
   for (gsize i = 0; i < len; i++)
     g_string_append_unichar (encoder->scratch, kvasir_bpe_get_byte_char (bytes[i]));
-  id = kvasir_vocab_find (vocab, encoder->scratch->str, encoder->scratch->len);
-  return id < vocab->n_tokens && !is_out_of_reach (vocab, (guint32) id) ? id : -1;
+  return find_token (encoder->vocab, encoder->scratch->str, encoder->scratch->len);
+}
+
+/* Symbols to start from: bytes, or in a vocabulary of plain text its characters. */
+static void
+add_symbols (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+{
+  const KvasirVocab *vocab = encoder->vocab;
+  gunichar c = 0;
+
+  if (!vocab->escapes_spaces)
+    for (gsize i = 0; i < len; i++)
+      kvasir_merger_add (&encoder->merger, vocab->byte_ids[bytes[i]], 1);
+  else
+    for (gsize i = 0; i < len;)
+      {
+        gsize n = (gsize) MAX (kvasir_utf8_read (bytes + i, len - i, &c), 1);
+        gint64 id = kvasir_vocab_find (vocab, (const char *) bytes + i, n);
+
+        kvasir_merger_add (&encoder->merger, id < 0 ? KVASIR_NO_SYMBOL : (guint32) id, (guint32) n);
+        i += n;
+      }
+}
+
+static gboolean
+merge_piece (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+{
+  guint first = encoder->ids->len;
+
+  if (kvasir_piece_cache_find (&encoder->pieces, (const char *) bytes, len, encoder->ids))
+    return TRUE;
+  if (!kvasir_merger_reset (&encoder->merger, len))
+    return FALSE;
+  add_symbols (encoder, bytes, len);
+  kvasir_merger_run (&encoder->merger, (const char *) bytes, rate_pair, encoder->vocab);
+  for (gsize i = 0; i < encoder->merger.n_symbols; i++)
+    if (encoder->merger.symbols[i].len > 0)
+      append_symbol (encoder, bytes, &encoder->merger.symbols[i]);
+  kvasir_piece_cache_add (&encoder->pieces, (const char *) bytes, len, encoder->ids, first);
+  return TRUE;
+}
+
+/* A line, or a run of line ends, of a vocabulary of plain text. */
+static gboolean
+merge_line (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+{
+  gsize end;
+
+  for (gsize i = 0; i < len; i = end)
+    {
+      end = kvasir_joints_find_end (encoder->vocab->joints, (const char *) bytes, len, i);
+      if (!merge_piece (encoder, bytes + i, end - i))
+        return FALSE;
+    }
+  return TRUE;
 }
 
 typedef struct
@@ -189,35 +259,26 @@ encode_piece (gpointer data, const KvasirChar *chars, gsize n)
 {
   Position *position = data;
   KvasirEncoder *encoder = position->encoder;
+  const KvasirVocab *vocab = encoder->vocab;
   const guint8 *bytes = position->next;
-  gsize len = 0;
-  guint first = encoder->ids->len;
   gint64 whole = -1;
-  gint32 id;
+  gsize len = 0;
 
   for (gsize i = 0; i < n; i++)
     len += kvasir_char_get_bytes (chars[i]);
   position->next += len;
-  if (kvasir_piece_cache_find (&encoder->pieces, (const char *) bytes, len, encoder->ids))
-    return TRUE;
-  if (kvasir_pre_tokenizer_ignores_merges (encoder->vocab->pre_tokenizer))
+  if (kvasir_pre_tokenizer_ignores_merges (vocab->pre_tokenizer) ||
+      (vocab->escapes_spaces && bytes[0] == '\n'))
     whole = find_whole (encoder, bytes, len);
   if (whole >= 0)
     {
-      id = (gint32) whole;
+      gint32 id = (gint32) whole;
+
       g_array_append_val (encoder->ids, id);
       return TRUE;
     }
-  if (!kvasir_merger_reset (&encoder->merger, len))
-    return FALSE;
-  for (gsize i = 0; i < len; i++)
-    kvasir_merger_add (&encoder->merger, encoder->vocab->byte_ids[bytes[i]], 1);
-  kvasir_merger_run (&encoder->merger, (const char *) bytes, rate_pair, encoder->vocab);
-  for (gsize i = 0; i < encoder->merger.n_symbols; i++)
-    if (encoder->merger.symbols[i].len > 0)
-      append_symbol (encoder, bytes, &encoder->merger.symbols[i]);
-  kvasir_piece_cache_add (&encoder->pieces, (const char *) bytes, len, encoder->ids, first);
-  return TRUE;
+  return vocab->escapes_spaces ? merge_line (encoder, bytes, len)
+                               : merge_piece (encoder, bytes, len);
 }
 
 static gboolean
@@ -234,9 +295,16 @@ reserve_chars (KvasirEncoder *encoder, gsize n)
 gboolean
 kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len)
 {
-  Position position = { encoder, (const guint8 *) text };
+  Position position = { encoder, NULL };
   gsize n;
 
+  if (encoder->vocab->escapes_spaces)
+    {
+      kvasir_vocab_escape_spaces (text, len, encoder->vocab->add_space_prefix, encoder->scratch);
+      text = encoder->scratch->str;
+      len = encoder->scratch->len;
+    }
+  position.next = (const guint8 *) text;
   if (!reserve_chars (encoder, len))
     return FALSE;
   n = kvasir_chars_decode (text, len, encoder->chars);

@@ -156,6 +156,7 @@ load_rules (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind)
     {
       self->add_bos = kvasir_pre_tokenizer_adds_bos (self->pre_tokenizer);
       self->cleans_spaces = kvasir_pre_tokenizer_cleans_spaces (self->pre_tokenizer);
+      self->escapes_spaces = kvasir_pre_tokenizer_escapes_spaces (self->pre_tokenizer);
     }
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_space_prefix", &self->add_space_prefix);
   if (self->kind == KVASIR_VOCAB_WPM)
@@ -165,6 +166,8 @@ load_rules (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind)
       return;
     }
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_bos_token", &self->add_bos);
+  /* Early files of Gemma 4 say that it needs none. */
+  self->add_bos = self->add_bos || strcmp (kind->model, "gemma4") == 0;
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_eos_token", &add_eos);
   self->last = add_eos ? self->eos : -1;
 }
@@ -200,7 +203,7 @@ load_kind (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
     case KVASIR_VOCAB_BPE:
       return !self->pre_tokenizer || kvasir_vocab_load_bpe (self, gguf, error);
     case KVASIR_VOCAB_SPM:
-      return kvasir_spm_load (self, error);
+      return kvasir_vocab_build_joints (self, error);
     case KVASIR_VOCAB_WPM:
       return kvasir_wpm_load (self, gguf, error);
     case KVASIR_VOCAB_UGM:
@@ -280,8 +283,9 @@ kvasir_vocab_new (const KvasirGguf *gguf, GError **error)
   self->bos = self->eos = self->unk = self->last = -1;
   self->description = describe (kind, model, gguf);
   self->chat_template = g_strdup (kvasir_gguf_get_string (gguf, "tokenizer.chat_template", NULL));
-  if (strcmp (model, "gpt2") == 0)
-    self->pre_tokenizer = kvasir_pre_tokenizer_find (get_pre (gguf));
+  if (kind->kind == KVASIR_VOCAB_BPE)
+    self->pre_tokenizer =
+        kvasir_pre_tokenizer_find (strcmp (model, "gpt2") == 0 ? get_pre (gguf) : model);
   if (!load_tokens (self, gguf, kind, error))
     return NULL;
   return g_steal_pointer (&self);

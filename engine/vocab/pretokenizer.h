@@ -23,6 +23,8 @@ gboolean kvasir_pre_tokenizer_ignores_merges (const KvasirPreTokenizer *self);
 gboolean kvasir_pre_tokenizer_adds_bos (const KvasirPreTokenizer *self);
 /* Whether text made of such tokens loses the space before punctuation. */
 gboolean kvasir_pre_tokenizer_cleans_spaces (const KvasirPreTokenizer *self);
+/* Whether tokens are plain text with U+2581 for a space, instead of mapped bytes. */
+gboolean kvasir_pre_tokenizer_escapes_spaces (const KvasirPreTokenizer *self);
 
 /* Returns: FALSE if @func did */
 gboolean kvasir_pre_tokenizer_split (const KvasirPreTokenizer *self,

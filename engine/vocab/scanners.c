@@ -1,38 +1,17 @@
 #include "engine/vocab/scanners.h"
 
+#include "engine/vocab/scanners-private.h"
 #include "engine/vocab/utf8.h"
 
 #include <string.h>
-
-enum
-{
-  CODE_POINT = (1 << 21) - 1,
-  CATEGORY_SHIFT = 23,
-  CATEGORY_MASK = 31,
-  SPACE = 1 << 28,
-  LETTER = 1 << 29,
-  NUMBER = 1 << 30,
-  WORD = LETTER | NUMBER,
-};
-
-static gunichar
-code_point (KvasirChar c)
-{
-  return c & CODE_POINT;
-}
-
-static GUnicodeType
-category (KvasirChar c)
-{
-  return (GUnicodeType) (c >> CATEGORY_SHIFT & CATEGORY_MASK);
-}
 
 /* \s of the expressions is Unicode's White_Space: the separators and some controls. */
 static KvasirChar
 classify (gunichar c, gsize n_bytes)
 {
   GUnicodeType type = g_unichar_type (c);
-  KvasirChar packed = c | (KvasirChar) (n_bytes - 1) << 21 | (KvasirChar) type << CATEGORY_SHIFT;
+  KvasirChar packed =
+      c | (KvasirChar) (n_bytes - 1) << 21 | (KvasirChar) type << KVASIR_CHAR_CATEGORY_SHIFT;
 
   switch (type)
     {
@@ -41,17 +20,21 @@ classify (gunichar c, gsize n_bytes)
     case G_UNICODE_TITLECASE_LETTER:
     case G_UNICODE_MODIFIER_LETTER:
     case G_UNICODE_OTHER_LETTER:
-      return packed | LETTER;
+      return packed | KVASIR_CHAR_LETTER;
     case G_UNICODE_DECIMAL_NUMBER:
     case G_UNICODE_LETTER_NUMBER:
     case G_UNICODE_OTHER_NUMBER:
-      return packed | NUMBER;
+      return packed | KVASIR_CHAR_NUMBER;
+    case G_UNICODE_SPACING_MARK:
+    case G_UNICODE_ENCLOSING_MARK:
+    case G_UNICODE_NON_SPACING_MARK:
+      return packed | KVASIR_CHAR_MARK;
     case G_UNICODE_SPACE_SEPARATOR:
     case G_UNICODE_LINE_SEPARATOR:
     case G_UNICODE_PARAGRAPH_SEPARATOR:
-      return packed | SPACE;
+      return packed | KVASIR_CHAR_SPACE;
     default:
-      return (c >= '\t' && c <= '\r') || c == 0x85 ? packed | SPACE : packed;
+      return (c >= '\t' && c <= '\r') || c == 0x85 ? packed | KVASIR_CHAR_SPACE : packed;
     }
 }
 
@@ -77,41 +60,13 @@ kvasir_chars_decode (const char *text, gsize len, KvasirChar *chars)
   return n;
 }
 
-/* How many characters from the start have one of @flags. */
-static gsize
-count_with (const KvasirChar *chars, gsize n, guint32 flags)
-{
-  gsize i = 0;
-
-  while (i < n && (chars[i] & flags) != 0)
-    i++;
-  return i;
-}
-
-/* The same for none of @flags. */
-static gsize
-count_without (const KvasirChar *chars, gsize n, guint32 flags)
-{
-  gsize i = 0;
-
-  while (i < n && (chars[i] & flags) == 0)
-    i++;
-  return i;
-}
-
-static gboolean
-is_line_end (KvasirChar c)
-{
-  return code_point (c) == '\r' || code_point (c) == '\n';
-}
-
 /* 's 't 're 've 'm 'll 'd; letters of either case where @fold is set. */
 static gsize
 scan_contraction (const KvasirChar *chars, gsize n, gboolean fold)
 {
   static const char endings[][3] = { "s", "t", "re", "ve", "m", "ll", "d" };
 
-  if (code_point (chars[0]) != '\'')
+  if (kvasir_char_code (chars[0]) != '\'')
     return 0;
   for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
     {
@@ -120,7 +75,7 @@ scan_contraction (const KvasirChar *chars, gsize n, gboolean fold)
 
       for (; k < len && k + 1 < n; k++)
         {
-          gunichar c = code_point (chars[k + 1]);
+          gunichar c = kvasir_char_code (chars[k + 1]);
 
           if (fold && c >= 'A' && c <= 'Z')
             c += 'a' - 'A';
@@ -137,7 +92,7 @@ scan_contraction (const KvasirChar *chars, gsize n, gboolean fold)
 static gsize
 scan_space_before_space (const KvasirChar *chars, gsize n)
 {
-  gsize n_space = count_with (chars, n, SPACE);
+  gsize n_space = kvasir_chars_count_with (chars, n, KVASIR_CHAR_SPACE);
 
   return n_space == n || n_space == 0 ? n_space : n_space - 1;
 }
@@ -146,36 +101,38 @@ gsize
 kvasir_scan_gpt2 (const KvasirChar *chars, gsize n, guint max_digits)
 {
   gsize n_contraction = scan_contraction (chars, n, FALSE);
-  gsize start = code_point (chars[0]) == ' ' && n > 1 && !(chars[1] & SPACE) ? 1 : 0;
+  gsize start =
+      kvasir_char_code (chars[0]) == ' ' && n > 1 && !(chars[1] & KVASIR_CHAR_SPACE) ? 1 : 0;
   KvasirChar first = chars[start];
 
   if (n_contraction > 0)
     return n_contraction;
-  if (first & SPACE)
+  if (first & KVASIR_CHAR_SPACE)
     return scan_space_before_space (chars, n);
-  if (first & LETTER)
-    return start + count_with (chars + start, n - start, LETTER);
-  if (first & NUMBER)
-    return start + count_with (chars + start, n - start, NUMBER);
-  return start + count_without (chars + start, n - start, SPACE | WORD);
+  if (first & KVASIR_CHAR_LETTER)
+    return start + kvasir_chars_count_with (chars + start, n - start, KVASIR_CHAR_LETTER);
+  if (first & KVASIR_CHAR_NUMBER)
+    return start + kvasir_chars_count_with (chars + start, n - start, KVASIR_CHAR_NUMBER);
+  return start + kvasir_chars_count_without (chars + start, n - start,
+                                             KVASIR_CHAR_SPACE | KVASIR_CHAR_WORD);
 }
 
 /* [^\r\n\p{L}\p{N}]?, the one character that may stand before a word. */
 static gsize
 scan_word_prefix (KvasirChar c)
 {
-  return !(c & WORD) && !is_line_end (c) ? 1 : 0;
+  return !(c & KVASIR_CHAR_WORD) && !kvasir_char_is_line_end (c) ? 1 : 0;
 }
 
 /* \s*[\r\n]+|\s+(?!\S)|\s+ */
-static gsize
-scan_space (const KvasirChar *chars, gsize n)
+gsize
+kvasir_chars_scan_space (const KvasirChar *chars, gsize n)
 {
-  gsize n_space = count_with (chars, n, SPACE);
+  gsize n_space = kvasir_chars_count_with (chars, n, KVASIR_CHAR_SPACE);
   gsize n_lines = n_space;
   gsize n_before;
 
-  while (n_lines > 0 && !is_line_end (chars[n_lines - 1]))
+  while (n_lines > 0 && !kvasir_char_is_line_end (chars[n_lines - 1]))
     n_lines--;
   if (n_lines > 0)
     return n_lines;
@@ -183,37 +140,56 @@ scan_space (const KvasirChar *chars, gsize n)
   return n_before > 0 ? n_before : n_space;
 }
 
-/* ` ?[^\s\p{L}\p{N}]+` and then characters out of @tail. */
+/* ` ?` and characters with none of the flags @others, and then such out of @tail. */
 static gsize
-scan_symbols (const KvasirChar *chars, gsize n, const char *tail)
+scan_symbols (const KvasirChar *chars, gsize n, guint32 others, const char *tail)
 {
-  gsize start = code_point (chars[0]) == ' ' ? 1 : 0;
-  gsize end = start + count_without (chars + start, n - start, SPACE | WORD);
+  gsize start = kvasir_char_code (chars[0]) == ' ' ? 1 : 0;
+  gsize end = start + kvasir_chars_count_without (chars + start, n - start, others);
 
   if (end == start)
     return 0;
-  while (end < n && code_point (chars[end]) < 0x80 && code_point (chars[end]) != 0 &&
-         strchr (tail, (int) code_point (chars[end])))
+  while (end < n && kvasir_char_code (chars[end]) < 0x80 && kvasir_char_code (chars[end]) != 0 &&
+         strchr (tail, (int) kvasir_char_code (chars[end])))
     end++;
   return end;
+}
+
+/* The expressions of Llama 3 and what is the same with marks among the letters. */
+static gsize
+scan_words (const KvasirChar *chars, gsize n, guint max_digits, guint32 letters, const char *tail)
+{
+  gsize n_contraction = scan_contraction (chars, n, TRUE);
+  gsize start = scan_word_prefix (chars[0]);
+  gsize n_letters = kvasir_chars_count_with (chars + start, n - start, letters);
+  gsize n_symbols;
+
+  if (n_contraction > 0)
+    return n_contraction;
+  if (n_letters > 0 || (chars[0] & letters))
+    return start + n_letters;
+  if (chars[0] & KVASIR_CHAR_NUMBER)
+    return kvasir_chars_count_with (chars, MIN (n, max_digits), KVASIR_CHAR_NUMBER);
+  n_symbols = scan_symbols (chars, n, KVASIR_CHAR_SPACE | KVASIR_CHAR_NUMBER | letters, tail);
+  return n_symbols > 0 ? n_symbols : kvasir_chars_scan_space (chars, n);
 }
 
 gsize
 kvasir_scan_llama3 (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  gsize n_contraction = scan_contraction (chars, n, TRUE);
-  gsize start = scan_word_prefix (chars[0]);
-  gsize n_letters = count_with (chars + start, n - start, LETTER);
-  gsize n_symbols;
+  return scan_words (chars, n, max_digits, KVASIR_CHAR_LETTER, "\r\n");
+}
 
-  if (n_contraction > 0)
-    return n_contraction;
-  if (n_letters > 0)
-    return start + n_letters;
-  if (chars[0] & NUMBER)
-    return count_with (chars, MIN (n, max_digits), NUMBER);
-  n_symbols = scan_symbols (chars, n, "\r\n");
-  return n_symbols > 0 ? n_symbols : scan_space (chars, n);
+gsize
+kvasir_scan_seed_coder (const KvasirChar *chars, gsize n, guint max_digits)
+{
+  return scan_words (chars, n, max_digits, KVASIR_CHAR_LETTER, "");
+}
+
+gsize
+kvasir_scan_qwen35 (const KvasirChar *chars, gsize n, guint max_digits)
+{
+  return scan_words (chars, n, max_digits, KVASIR_CHAR_LETTER | KVASIR_CHAR_MARK, "\r\n");
 }
 
 /* Upper and lower case as the expressions of GPT-4o are commonly approximated: every letter but
@@ -221,13 +197,13 @@ kvasir_scan_llama3 (const KvasirChar *chars, gsize n, guint max_digits)
 static gboolean
 may_be_upper (KvasirChar c)
 {
-  return (c & LETTER) && !(code_point (c) >= 'a' && code_point (c) <= 'z');
+  return (c & KVASIR_CHAR_LETTER) && !(kvasir_char_code (c) >= 'a' && kvasir_char_code (c) <= 'z');
 }
 
 static gboolean
 may_be_lower (KvasirChar c)
 {
-  return (c & LETTER) && !(code_point (c) >= 'A' && code_point (c) <= 'Z');
+  return (c & KVASIR_CHAR_LETTER) && !(kvasir_char_code (c) >= 'A' && kvasir_char_code (c) <= 'Z');
 }
 
 /* U*W+|U+W*, where letters outside ASCII are in both: if no lower case follows the longest U*, that
@@ -249,8 +225,8 @@ scan_cased_word (const KvasirChar *chars, gsize n)
   return end > 0 ? end : n_upper;
 }
 
-gsize
-kvasir_scan_gpt4o (const KvasirChar *chars, gsize n, guint max_digits)
+static gsize
+scan_o200k (const KvasirChar *chars, gsize n, guint max_digits, gboolean with_contraction)
 {
   gsize start = scan_word_prefix (chars[0]);
   gsize n_letters = scan_cased_word (chars + start, n - start);
@@ -258,17 +234,29 @@ kvasir_scan_gpt4o (const KvasirChar *chars, gsize n, guint max_digits)
   gsize n_symbols;
 
   if (n_letters > 0)
-    return end < n ? end + scan_contraction (chars + end, n - end, TRUE) : end;
-  if (chars[0] & NUMBER)
-    return count_with (chars, MIN (n, max_digits), NUMBER);
-  n_symbols = scan_symbols (chars, n, "\r\n/");
-  return n_symbols > 0 ? n_symbols : scan_space (chars, n);
+    return with_contraction && end < n ? end + scan_contraction (chars + end, n - end, TRUE) : end;
+  if (chars[0] & KVASIR_CHAR_NUMBER)
+    return kvasir_chars_count_with (chars, MIN (n, max_digits), KVASIR_CHAR_NUMBER);
+  n_symbols = scan_symbols (chars, n, KVASIR_CHAR_SPACE | KVASIR_CHAR_WORD, "\r\n/");
+  return n_symbols > 0 ? n_symbols : kvasir_chars_scan_space (chars, n);
+}
+
+gsize
+kvasir_scan_gpt4o (const KvasirChar *chars, gsize n, guint max_digits)
+{
+  return scan_o200k (chars, n, max_digits, TRUE);
+}
+
+gsize
+kvasir_scan_tekken (const KvasirChar *chars, gsize n, guint max_digits)
+{
+  return scan_o200k (chars, n, max_digits, FALSE);
 }
 
 gsize
 kvasir_scan_number (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  return count_with (chars, MIN (n, max_digits), NUMBER);
+  return kvasir_chars_count_with (chars, MIN (n, max_digits), KVASIR_CHAR_NUMBER);
 }
 
 gsize
@@ -277,15 +265,15 @@ kvasir_scan_three_digits (const KvasirChar *chars, gsize n, guint max_digits)
   if (n < 3)
     return 0;
   for (gsize i = 0; i < 3; i++)
-    if (code_point (chars[i]) < '0' || code_point (chars[i]) > '9')
+    if (kvasir_char_code (chars[i]) < '0' || kvasir_char_code (chars[i]) > '9')
       return 0;
   return 3;
 }
 
-static gboolean
-is_punctuation (KvasirChar c)
+gboolean
+kvasir_char_is_punctuation (KvasirChar c)
 {
-  switch (category (c))
+  switch (kvasir_char_category (c))
     {
     case G_UNICODE_CONNECT_PUNCTUATION:
     case G_UNICODE_DASH_PUNCTUATION:
@@ -305,9 +293,9 @@ count_punctuation (const KvasirChar *chars, gsize n, const char *others)
 {
   gsize i = 0;
 
-  while (i < n && (is_punctuation (chars[i]) ||
-                   (code_point (chars[i]) > ' ' && code_point (chars[i]) < 0x80 &&
-                    strchr (others, (int) code_point (chars[i])))))
+  while (i < n && (kvasir_char_is_punctuation (chars[i]) ||
+                   (kvasir_char_code (chars[i]) > ' ' && kvasir_char_code (chars[i]) < 0x80 &&
+                    strchr (others, (int) kvasir_char_code (chars[i])))))
     i++;
   return i;
 }

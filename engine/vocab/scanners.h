@@ -31,9 +31,15 @@ gsize kvasir_scan_gpt2 (const KvasirChar *chars, gsize n, guint max_digits);
 /* (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max}| ?[^\s\p{L}\p{N}]+[\r\n]*
  * |\s*[\r\n]+|\s+(?!\S)|\s+ */
 gsize kvasir_scan_llama3 (const KvasirChar *chars, gsize n, guint max_digits);
+/* The same without [\r\n]* behind symbols. */
+gsize kvasir_scan_seed_coder (const KvasirChar *chars, gsize n, guint max_digits);
+/* As Llama 3, with [\p{L}\p{M}]+ for words and no \p{M} among symbols. */
+gsize kvasir_scan_qwen35 (const KvasirChar *chars, gsize n, guint max_digits);
 /* [^\r\n\p{L}\p{N}]?(U*W+|U+W*)(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,max}
  * | ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
 gsize kvasir_scan_gpt4o (const KvasirChar *chars, gsize n, guint max_digits);
+/* The same without contractions. */
+gsize kvasir_scan_tekken (const KvasirChar *chars, gsize n, guint max_digits);
 /* \p{N}{1,max} */
 gsize kvasir_scan_number (const KvasirChar *chars, gsize n, guint max_digits);
 /* [0-9][0-9][0-9] */
@@ -42,5 +48,32 @@ gsize kvasir_scan_three_digits (const KvasirChar *chars, gsize n, guint max_digi
 gsize kvasir_scan_punctuation (const KvasirChar *chars, gsize n, guint max_digits);
 /* [\p{P}\$\+<=>\^~\|`]+ */
 gsize kvasir_scan_punctuation_falcon (const KvasirChar *chars, gsize n, guint max_digits);
+
+/* ---- scanners-models.c: of single models --------------------------------------------------- */
+
+/* ` ?[^(\s|.,!?…。，、।۔،)]+` */
+gsize kvasir_scan_bloom (const KvasirChar *chars, gsize n, guint max_digits);
+/* [^\n]+|[\n]+ */
+gsize kvasir_scan_lines (const KvasirChar *chars, gsize n, guint max_digits);
+/* [\r\n] */
+gsize kvasir_scan_line_end (const KvasirChar *chars, gsize n, guint max_digits);
+/* \s?\p{L}+ */
+gsize kvasir_scan_letters (const KvasirChar *chars, gsize n, guint max_digits);
+/* \s?\p{P}+ */
+gsize kvasir_scan_spaced_punctuation (const KvasirChar *chars, gsize n, guint max_digits);
+/* \s? and letters of cased scripts, by the list of DeepSeek LLM */
+gsize kvasir_scan_cased_letters (const KvasirChar *chars, gsize n, guint max_digits);
+/* \s?[!-/:-~！-／：-～‘-‟　-。]+ */
+gsize kvasir_scan_wide_punctuation (const KvasirChar *chars, gsize n, guint max_digits);
+/* [一-龥ࠀ-一가-\x{D7FF}]+ */
+gsize kvasir_scan_cjk_hangul (const KvasirChar *chars, gsize n, guint max_digits);
+/* [一-龥぀-ゟ゠-ヿ]+ */
+gsize kvasir_scan_cjk_kana (const KvasirChar *chars, gsize n, guint max_digits);
+/* [!-/:-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+
+ * |\s+(?!\S)|\s+, the first without letters and digits */
+gsize kvasir_scan_deepseek_v3 (const KvasirChar *chars, gsize n, guint max_digits);
+/* \s+$, but where the match starts: in front of all the white space at the end. Looking for it from
+ * every place would take the square of the time. */
+gsize kvasir_find_space_at_end (const KvasirChar *chars, gsize n);
 
 G_END_DECLS

@@ -189,12 +189,23 @@ mark_strips (KvasirVocab *self, const KvasirGguf *gguf)
     }
 }
 
+/* Gemma 4 has </s> for marked-up text, and ends its answers otherwise. */
+static void
+mark_plain_ends (KvasirVocab *self)
+{
+  guint16 *flags = find_flags (self, "</s>");
+
+  if (flags && find_flags (self, "<|tool_response>"))
+    *flags = 0;
+}
+
 void
 kvasir_vocab_mark_special (KvasirVocab *self, const KvasirGguf *gguf)
 {
   mark_fills (self, gguf);
   mark_ends (self, gguf);
   mark_channels (self);
+  mark_plain_ends (self);
   mark_strips (self, gguf);
 }
 

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char space_mark[] = "\xe2\x96\x81"; /* U+2581 */
-
 /* Two hex digits and nothing else: a general reader of numbers would take a sign. */
 int
 kvasir_spm_parse_byte (const char *text, gsize len)
@@ -59,8 +57,8 @@ rate_pair (gconstpointer owner,
   return rank_score (vocab->scores ? vocab->scores[found] : 0.0f);
 }
 
-static void
-append_bytes (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+void
+kvasir_spm_append_bytes (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
 {
   const KvasirVocab *vocab = encoder->vocab;
 
@@ -110,7 +108,7 @@ encode_segment (KvasirEncoder *encoder, const char *text, gsize len)
       gint32 id = (gint32) symbol->id;
 
       if (symbol->len > 0 && symbol->id == KVASIR_NO_SYMBOL)
-        append_bytes (encoder, (const guint8 *) text + symbol->text, symbol->len);
+        kvasir_spm_append_bytes (encoder, (const guint8 *) text + symbol->text, symbol->len);
       else if (symbol->len > 0)
         g_array_append_val (encoder->ids, id);
     }
@@ -118,82 +116,18 @@ encode_segment (KvasirEncoder *encoder, const char *text, gsize len)
   return TRUE;
 }
 
-static void
-escape_spaces (const char *text, gsize len, gboolean prefix, GString *out)
-{
-  const char *end = text + len;
-
-  g_string_truncate (out, 0);
-  if (prefix)
-    g_string_append (out, space_mark);
-  while (text < end)
-    {
-      const char *space = memchr (text, ' ', (gsize) (end - text));
-
-      g_string_append_len (out, text, (space ? space : end) - text);
-      if (!space)
-        return;
-      g_string_append (out, space_mark);
-      text = space + 1;
-    }
-}
-
-static gboolean
-is_space_mark (const char *text, gsize len)
-{
-  return len >= sizeof space_mark - 1 && memcmp (text, space_mark, sizeof space_mark - 1) == 0;
-}
-
-/* Whether a merge may join the characters that end before and start at @i > 0. */
-static gboolean
-is_joint (const KvasirJoints *joints, const char *text, gsize len, gsize i)
-{
-  guint8 before = (guint8) text[i - 1];
-  guint8 first = (guint8) text[i];
-
-  if ((first & 0xc0) == 0x80)
-    return TRUE;
-  if (first == (guint8) space_mark[0] && is_space_mark (text + i, len - i))
-    return joints->before_space[before];
-  return joints->pairs[before][first];
-}
-
 gboolean
 kvasir_spm_encode (KvasirEncoder *encoder, const char *text, gsize len)
 {
-  const KvasirJoints *joints = encoder->vocab->joints;
   const GString *escaped = encoder->scratch;
-  gsize start = 0;
+  gsize end;
 
-  escape_spaces (text, len, encoder->vocab->add_space_prefix, encoder->scratch);
-  for (gsize i = 1; i < escaped->len; i++)
+  kvasir_vocab_escape_spaces (text, len, encoder->vocab->add_space_prefix, encoder->scratch);
+  for (gsize i = 0; i < escaped->len; i = end)
     {
-      if (is_joint (joints, escaped->str, escaped->len, i))
-        continue;
-      if (!encode_segment (encoder, escaped->str + start, i - start))
+      end = kvasir_joints_find_end (encoder->vocab->joints, escaped->str, escaped->len, i);
+      if (!encode_segment (encoder, escaped->str + i, end - i))
         return FALSE;
-      start = i;
-    }
-  return encode_segment (encoder, escaped->str + start, escaped->len - start);
-}
-
-gboolean
-kvasir_spm_load (KvasirVocab *self, GError **error)
-{
-  KvasirJoints *joints = self->joints = g_try_new0 (KvasirJoints, 1);
-
-  if (!joints)
-    return kvasir_vocab_no_memory (error);
-  for (guint32 id = 0; id < self->n_tokens; id++)
-    {
-      const char *text = self->texts + self->starts[id];
-      gsize len = self->starts[id + 1] - self->starts[id] - 1;
-
-      for (gsize i = 1; i < len; i++)
-        if (text[i] == space_mark[0] && is_space_mark (text + i, len - i))
-          joints->before_space[(guint8) text[i - 1]] = 1;
-        else
-          joints->pairs[(guint8) text[i - 1]][(guint8) text[i]] = 1;
     }
   return TRUE;
 }

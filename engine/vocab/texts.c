@@ -10,6 +10,7 @@ enum
   MAX_TOKEN_BYTES = 65535,
 };
 
+static const char space_mark[] = "\xe2\x96\x81"; /* U+2581 */
 static const char tokens_key[] = "tokenizer.ggml.tokens";
 
 static const char *
@@ -176,4 +177,36 @@ kvasir_vocab_build_trie (KvasirVocab *self, guint16 excluded, GError **error)
     return kvasir_vocab_no_memory (error);
   return kvasir_trie_build (&self->trie, keys, collect_keys (self, excluded, bytes, keys)) ||
          kvasir_vocab_no_memory (error);
+}
+
+gboolean
+kvasir_vocab_build_joints (KvasirVocab *self, GError **error)
+{
+  self->joints = g_try_new0 (KvasirJoints, 1);
+  if (!self->joints)
+    return kvasir_vocab_no_memory (error);
+  for (guint32 i = 0; i < self->n_texts; i++)
+    kvasir_joints_add (self->joints, self->texts + self->starts[i],
+                       self->starts[i + 1] - self->starts[i] - 1);
+  return TRUE;
+}
+
+void
+kvasir_vocab_escape_spaces (const char *text, gsize len, gboolean prefix, GString *out)
+{
+  const char *end = text + len;
+
+  g_string_truncate (out, 0);
+  if (prefix)
+    g_string_append (out, space_mark);
+  while (text < end)
+    {
+      const char *space = memchr (text, ' ', (gsize) (end - text));
+
+      g_string_append_len (out, text, (space ? space : end) - text);
+      if (!space)
+        return;
+      g_string_append (out, space_mark);
+      text = space + 1;
+    }
 }

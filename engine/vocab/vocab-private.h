@@ -8,6 +8,7 @@
 
 #include "engine/gguf/name-index.h"
 #include "engine/vocab/charsmap.h"
+#include "engine/vocab/joints.h"
 #include "engine/vocab/merge.h"
 #include "engine/vocab/piece-cache.h"
 #include "engine/vocab/pretokenizer.h"
@@ -58,12 +59,6 @@ typedef struct
   guint32 merged;
 } KvasirPair;
 
-typedef struct
-{
-  guint8 pairs[256][256];
-  guint8 before_space[256];
-} KvasirJoints;
-
 struct _KvasirVocab
 {
   gatomicrefcount ref_count;
@@ -101,9 +96,7 @@ struct _KvasirVocab
   KvasirPair *pairs;                       /* (owned) (nullable) [pair_mask + 1] */
   guint32 pair_mask;
 
-  /* SPM: which bytes follow each other in a token, and which come before a space. Between others a
-   * text can be cut, because no merge goes across. */
-  KvasirJoints *joints; /* (owned) (nullable) */
+  KvasirJoints *joints; /* (owned) (nullable) SPM, and BPE without mapped bytes */
 
   KvasirTrie trie;         /* WPM, UGM and RWKV: the tokens that a text can have */
   gboolean lowers_case;    /* WPM */
@@ -121,6 +114,10 @@ gint64 kvasir_vocab_find (const KvasirVocab *self, const char *text, gsize len);
 guint32 kvasir_vocab_intern (KvasirVocab *self, const char *text, gsize len);
 gboolean
 kvasir_vocab_load_texts (KvasirVocab *self, const KvasirGguf *gguf, guint64 n, GError **error);
+/* Learns which bytes stand side by side in tokens and in symbols that are none. */
+gboolean kvasir_vocab_build_joints (KvasirVocab *self, GError **error);
+/* @text with U+2581 for each space, and one before it where @prefix is set, replaces @out. */
+void kvasir_vocab_escape_spaces (const char *text, gsize len, gboolean prefix, GString *out);
 /* Indexes all tokens but those with one of the flags @excluded by their bytes. */
 gboolean kvasir_vocab_build_trie (KvasirVocab *self, guint16 excluded, GError **error);
 
@@ -175,7 +172,8 @@ int kvasir_bpe_get_char_byte (gunichar c);
 gboolean kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len);
 
 /* spm.c */
-gboolean kvasir_spm_load (KvasirVocab *self, GError **error);
+/* Appends the tokens of single bytes, or the unknown token for those that have none. */
+void kvasir_spm_append_bytes (KvasirEncoder *encoder, const guint8 *bytes, gsize len);
 gboolean kvasir_spm_encode (KvasirEncoder *encoder, const char *text, gsize len);
 /* The byte that a text like "<0x0A>" means, or -1. */
 int kvasir_spm_parse_byte (const char *text, gsize len);

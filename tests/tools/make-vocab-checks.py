@@ -16,9 +16,9 @@ import tempfile
 
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2 as model_format
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-NORMAL, UNKNOWN, CONTROL = 1, 2, 3
+NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 MARK = "\u2581"
 
 # What the implementations do differently stays out of the texts: see tests/data/vocab/README.md.
@@ -143,6 +143,27 @@ def make_unigram(path, count, joins):
           {"model": "t5", "tokens": tokens, "unk": 0, "joins": joins, "prefix": True, "charsmap": charsmap})
 
 
+def make_text_bpe(path, count):
+    """Ranked merges of plain characters, with a token for each byte, as Gemma 4 has them."""
+    rng = random.Random(19)
+    letters = sorted({c for part in PARTS for c in part.replace(" ", MARK) if rng.random() < 0.95} | {MARK})
+    texts, merges = [f"<0x{b:02X}>" for b in range(256)] + letters, []
+    while len(merges) < 500:
+        left, right = rng.choice(texts[256:]), rng.choice(texts[256:])
+        if "\n" in (left + right).strip("\n") or (right.startswith(MARK) and left.strip(MARK)):
+            continue
+        if len(left + right) <= 6 and left + right not in texts:
+            merges.append((left, right))
+            texts.append(left + right)
+    model = models.BPE({text: i for i, text in enumerate(texts)}, merges, byte_fallback=True)
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.Replace(" ", MARK)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[^\n]+|[\n]+"), "isolated")
+    tokens = [[text, BYTE if i < 256 else NORMAL, 0] for i, text in enumerate(texts)]
+    write(path, count, PARTS, lambda text: tokenizer.encode(text).ids,
+          {"model": "gemma4", "tokens": tokens, "merges": [" ".join(merge) for merge in merges]})
+
+
 def make_spm(path, count):
     """SPM files come from sentencepiece's own pair merges, with a token for each byte."""
     with tempfile.TemporaryDirectory() as folder:
@@ -190,6 +211,7 @@ def main():
     make_word_piece(folder + "/random-wpm-cased.json", count, False)
     make_unigram(folder + "/random-ugm.json", count, True)
     make_unigram(folder + "/random-ugm-spaces.json", count, False)
+    make_text_bpe(folder + "/random-text-bpe.json", count)
     make_spm(folder + "/random-spm.json", count)
     make_rwkv(folder + "/random-rwkv.json", min(count, 20000))
 

@@ -67,6 +67,17 @@ put_tokens (GByteArray *out, const json_t *tokens)
 }
 
 static void
+put_merges (GByteArray *out, const json_t *merges)
+{
+  gsize n = json_array_size (merges);
+  g_autofree const char **texts = g_new (const char *, n);
+
+  for (gsize i = 0; i < n; i++)
+    texts[i] = json_string_value (json_array_get (merges, i));
+  put_key_texts (out, "tokenizer.ggml.merges", texts, n);
+}
+
+static void
 put_chars_map (GByteArray *out, const char *coded)
 {
   gsize n = 0;
@@ -115,13 +126,16 @@ make_vocab (const json_t *file)
   g_autoptr (KvasirGguf) gguf = NULL;
   g_autoptr (GError) error = NULL;
   const char *chars_map = json_string_value (json_object_get (file, "charsmap"));
+  const json_t *merges = json_object_get (file, "merges");
   guint n = put_rules (rules, file);
   KvasirVocab *vocab;
 
-  put_header (out, 3, 0, n + 4 + (chars_map != NULL));
+  put_header (out, 3, 0, n + 4 + (chars_map != NULL) + (merges != NULL));
   g_byte_array_append (out, rules->data, rules->len);
   put_key_text (out, "tokenizer.ggml.model", json_string_value (json_object_get (file, "model")));
   put_tokens (out, json_object_get (file, "tokens"));
+  if (merges)
+    put_merges (out, merges);
   if (chars_map)
     put_chars_map (out, chars_map);
   gguf = open_bytes (out->data, out->len, &error);
@@ -181,6 +195,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/vocab/random/as-sentencepiece-keeping-spaces", "random-ugm-spaces",
                         test_file);
   g_test_add_data_func ("/engine/vocab/random/merges-as-sentencepiece", "random-spm", test_file);
+  g_test_add_data_func ("/engine/vocab/random/ranked-merges-of-text", "random-text-bpe", test_file);
   g_test_add_data_func ("/engine/vocab/random/longest-match-of-rwkv", "random-rwkv", test_file);
   return g_test_run ();
 }
