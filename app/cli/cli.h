@@ -91,5 +91,6 @@ int kvasir_cli_info (int argc, char **argv);
 int kvasir_cli_plan (int argc, char **argv);
 int kvasir_cli_bench (int argc, char **argv);
 int kvasir_cli_chat (int argc, char **argv);
+int kvasir_cli_embed (int argc, char **argv);
 
 G_END_DECLS

@@ -17,6 +17,7 @@ static const Command commands[] = {
   { "run", kvasir_cli_run, "play a scenario and print what each operation does" },
   { "info", kvasir_cli_info, "describe a model file" },
   { "plan", kvasir_cli_plan, "show what a model would take in memory" },
+  { "embed", kvasir_cli_embed, "show what an encoder makes of texts" },
   { "bench", kvasir_cli_bench, "measure reading and writing speed" },
 };
 
