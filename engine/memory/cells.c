@@ -124,24 +124,6 @@ kvasir_cells_get_end (const KvasirCells *self)
   return (guint) (kvasir_bit_tree_last (&self->used) + 1);
 }
 
-guint
-kvasir_cells_get_largest_vacant_run (const KvasirCells *self)
-{
-  guint largest = 0;
-  gint first = kvasir_bit_tree_next (&self->vacant, 0);
-
-  while (first >= 0)
-    {
-      gint end = kvasir_bit_tree_next (&self->used, (guint) first);
-
-      if (end < 0)
-        end = (gint) self->size;
-      largest = MAX (largest, (guint) (end - first));
-      first = kvasir_bit_tree_next (&self->vacant, (guint) end);
-    }
-  return largest;
-}
-
 /* The position does not follow the last one. */
 static void
 span_add_apart (KvasirCells *self, guint bit, guint cell, gint32 pos)
@@ -409,46 +391,4 @@ kvasir_cells_settle_shift (KvasirCells *self, guint cell)
   if (self->shift[cell] != 0)
     self->n_shifted--;
   self->shift[cell] = 0;
-}
-
-/* The bits of those @cells from the first on that lie in its word. @n: how many */
-static guint64
-gather_word (const guint32 *cells, guint n_cells, guint *n)
-{
-  guint w = cells[0] / 64;
-  guint64 bits = 0;
-
-  for (*n = 0; *n < n_cells && cells[*n] / 64 == w; (*n)++)
-    bits |= KVASIR_BIT (cells[*n]);
-  return bits;
-}
-
-void
-kvasir_cells_reserve (KvasirCells *self, const guint32 *cells, guint n)
-{
-  guint n_word;
-
-  for (guint i = 0; i < n; i += n_word)
-    {
-      guint64 bits = gather_word (cells + i, n - i, &n_word);
-
-      kvasir_bit_tree_add_bits (&self->used, cells[i] / 64, bits);
-      kvasir_bit_tree_remove_bits (&self->vacant, cells[i] / 64, bits);
-    }
-  self->n_used += n;
-}
-
-void
-kvasir_cells_release (KvasirCells *self, const guint32 *cells, guint n)
-{
-  guint n_word;
-
-  for (guint i = 0; i < n; i += n_word)
-    {
-      guint64 bits = gather_word (cells + i, n - i, &n_word);
-
-      kvasir_bit_tree_remove_bits (&self->used, cells[i] / 64, bits);
-      kvasir_bit_tree_add_bits (&self->vacant, cells[i] / 64, bits);
-    }
-  self->n_used -= n;
 }
