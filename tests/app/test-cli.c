@@ -247,6 +247,62 @@ test_save_keeps_kinds_apart (void)
 
 /* ---- the other commands */
 
+/* A plain cache has nothing that a checkpoint would keep, and a checkpoint is no whole state. */
+static void
+test_partial_of_plain_cache (void)
+{
+  g_auto (CliResult) result =
+      run_text (HEADER "{\"op\":\"decode\",\"tokens\":[1,2,3]}\n"
+                       "{\"op\":\"save\",\"to\":\"a\",\"partial\":true,\"expect\":{\"ret\":0}}\n"
+                       "{\"op\":\"load\",\"from\":\"a\",\"expect\":{\"ret\":false}}\n"
+                       "{\"op\":\"load\",\"from\":\"a\",\"partial\":true,\"expect\":{\"ret\":true,"
+                       "\"state\":{\"seq\":[[0,0,2]]}}}\n");
+
+  g_assert_cmpstr (result.err, ==, "");
+  g_assert_cmpint (result.status, ==, 0);
+}
+
+/* Encoders keep nothing between calls: every operation on sequences is refused by name, and rows
+ * are pooled. */
+static void
+test_encoder (void)
+{
+  g_auto (CliResult) result = run_text (
+      "{\"kvasir-scenario\":1,\"model\":\"tiny-bert.gguf\",\"emit\":{\"mask\":true}}\n"
+      "{\"op\":\"decode\",\"tokens\":[20,21],\"expect\":{\"ret\":0,\"state\":{\"kind\":\"none\","
+      "\"seq\":[],\"caches\":[]},\"mask\":[{\"full\":[[[0,2]],[[0,2]]]}]}}\n"
+      "{\"op\":\"update\",\"expect\":{\"ret\":\"unsupported\"}}\n"
+      "{\"op\":\"load\",\"from\":\"a\",\"expect\":{\"ret\":\"unsupported\"}}\n"
+      "{\"op\":\"score\",\"tokens\":[1,2],\"expect\":{\"ret\":\"unsupported\"}}\n");
+
+  g_assert_cmpstr (result.err, ==, "");
+  g_assert_cmpint (result.status, ==, 0);
+  g_assert_nonnull (strstr (result.out, "\"embd\":[["));
+  g_assert_null (strstr (result.out, "\"logits\""));
+}
+
+/* Cells and slots of two streams, states beside cells, and what cannot be copied. */
+static void
+test_streams (void)
+{
+  g_auto (CliResult) result = run_text (
+      "{\"kvasir-scenario\":1,\"model\":\"tiny-granitehybrid.gguf\",\"context\":{\"n_seq_max\":2,"
+      "\"kv_unified\":false},\"emit\":{\"ubatches\":true}}\n"
+      "{\"op\":\"decode\",\"tokens\":[20,21,22,23],\"seq\":[[0],[0],[1],[1]],\"expect\":{"
+      "\"ubatches\":[{\"tokens\":[0,1,2,3],\"n_seq_tokens\":2,\"n_seqs\":2,\"n_kv\":{\"attn\":256},"
+      "\"slots\":{\"attn\":[[0,[0,1]],[1,[0,1]]]}}]}}\n"
+      "{\"op\":\"seq_cp\",\"src\":0,\"dst\":1,\"p0\":1,\"expect\":{\"ret\":\"unsupported\"}}\n"
+      "{\"op\":\"seq_cp\",\"src\":0,\"dst\":1,\"expect\":{\"ret\":null}}\n");
+  const char *streams = "\"streams\":[{\"head\":2,\"used\":2,\"runs\":[[0,2,0,[0],0]]},"
+                        "{\"head\":2,\"used\":2,\"runs\":[[0,2,0,[1],0]]}]";
+
+  g_assert_cmpstr (result.err, ==, "");
+  g_assert_cmpint (result.status, ==, 0);
+  g_assert_nonnull (strstr (result.out, streams));
+  g_assert_nonnull (
+      strstr (result.out, "{\"name\":\"recurrent\",\"n_swa\":0,\"size\":2,\"cells\":[["));
+}
+
 static void
 test_help (void)
 {
@@ -482,6 +538,9 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/run/vocab-only", test_vocab_only);
   g_test_add_func ("/app/cli/run/generate-lists-failed-id", test_generate_lists_failed_id);
   g_test_add_func ("/app/cli/run/save-keeps-kinds-apart", test_save_keeps_kinds_apart);
+  g_test_add_func ("/app/cli/run/partial-of-plain-cache", test_partial_of_plain_cache);
+  g_test_add_func ("/app/cli/run/encoder", test_encoder);
+  g_test_add_func ("/app/cli/run/streams-and-states", test_streams);
   g_test_add_func ("/app/cli/help", test_help);
   g_test_add_func ("/app/cli/bad-options", test_bad_options);
   g_test_add_func ("/app/cli/info", test_info);
