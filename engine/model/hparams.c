@@ -231,6 +231,17 @@ kvasir_hparams_drop_rope (KvasirHparams *self)
 }
 
 gboolean
+kvasir_hparams_skip_drafts (KvasirHparams *self, KvasirKeys *keys, GError **error)
+{
+  guint n_drafts = 0;
+
+  if (!kvasir_keys_get_count (keys, "nextn_predict_layers", self->n_layers - 1, &n_drafts, error))
+    return FALSE;
+  self->n_layers -= n_drafts;
+  return TRUE;
+}
+
+gboolean
 kvasir_hparams_read_sections (KvasirHparams *self, KvasirKeys *keys, GError **error)
 {
   gint64 sections[4];

@@ -112,6 +112,9 @@ void kvasir_hparams_set_neox (KvasirHparams *self);
 void kvasir_hparams_fit_rows (KvasirHparams *self);
 /* No layer is turned. */
 void kvasir_hparams_drop_rope (KvasirHparams *self);
+/* Blocks that draft more than one token (nextn_predict_layers) stand behind the others and are not
+ * computed: n_layers counts them no longer. */
+gboolean kvasir_hparams_skip_drafts (KvasirHparams *self, KvasirKeys *keys, GError **error);
 /* M-RoPE by rope.dimension_sections: four positions per token, NEOX pairs. Call when widths and
  * n_rot are final. */
 gboolean kvasir_hparams_read_sections (KvasirHparams *self, KvasirKeys *keys, GError **error);

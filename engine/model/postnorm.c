@@ -5,7 +5,8 @@
  * olmo2   q, k and v of x as it is, and m = x; a norm over all heads of q together, and one over
  *         those of k; NEOX pairs. With a window (Olmo 3) the last layer of each four sees
  *         everything, and the others turn without yarn.
- * glm4    q, k, v and m of rms x; gate and up in one tensor; a part of each head is turned
+ * glm4    q, k, v and m of rms x; gate and up in one tensor; a part of each head is turned, by four
+ *         positions where the file has sections of them
  */
 #include "engine/model/build.h"
 #include "engine/model/sliding.h"
@@ -26,6 +27,17 @@ setup_olmo2 (KvasirModel *model, GError **error)
   kvasir_hparams_set_neox (hp);
   return kvasir_read_sliding (model, &sliding, error) &&
          kvasir_read_sliding_rope (model, hp->rope.freq_base, error);
+}
+
+static gboolean
+setup_glm4 (KvasirModel *model, GError **error)
+{
+  KvasirHparams *hp = &model->hparams;
+  KvasirKeys keys = { model->gguf, model->info.arch, "" };
+
+  return kvasir_hparams_skip_drafts (hp, &keys, error) &&
+         (!kvasir_keys_has (&keys, "rope.dimension_sections") ||
+          kvasir_hparams_read_sections (hp, &keys, error));
 }
 
 static gboolean
@@ -117,6 +129,7 @@ build (const KvasirModel *model, KvasirModelBuild *step)
 
 const KvasirArch kvasir_arch_glm4 = {
   .name = "glm4",
+  .setup = setup_glm4,
   .load = load_glm4,
   .build = build,
 };

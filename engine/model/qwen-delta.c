@@ -113,18 +113,6 @@ read_kinds (KvasirHparams *hp, KvasirKeys *keys, GError **error)
   return TRUE;
 }
 
-/* Blocks that draft more than one token stand behind the others and are not computed. */
-static gboolean
-skip_drafts (KvasirHparams *hp, KvasirKeys *keys, GError **error)
-{
-  guint n_drafts = 0;
-
-  if (!kvasir_keys_get_count (keys, "nextn_predict_layers", hp->n_layers - 1, &n_drafts, error))
-    return FALSE;
-  hp->n_layers -= n_drafts;
-  return TRUE;
-}
-
 static gboolean
 read_rope (KvasirHparams *hp, KvasirKeys *keys, GError **error)
 {
@@ -142,7 +130,7 @@ setup_delta (KvasirModel *model, gboolean by_group, GError **error)
   KvasirKeys keys = { model->gguf, model->info.arch, "" };
   Delta *self;
 
-  if (!skip_drafts (hp, &keys, error))
+  if (!kvasir_hparams_skip_drafts (hp, &keys, error))
     return FALSE;
   self = g_malloc0 (sizeof *self + hp->n_layers * sizeof (DeltaBlock));
   model->extra = self;

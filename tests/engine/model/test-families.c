@@ -97,6 +97,11 @@ static const Broken broken_files[] = {
     "drop blk.0.ffn_norm.weight",
     KVASIR_ENGINE_ERROR_BAD_FILE,
     { "blk.0.ffn_norm.weight: a tensor [16] expected, none found" } },
+  { "glm4-sections",
+    "sections-empty",
+    "i32s rope.dimension_sections 0 0 0 0",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "glm4.rope.dimension_sections: sections of 1 to 2 pairs expected, none found" } },
   { "gpt2",
     "positions-missing",
     "drop position_embd.weight",
@@ -217,6 +222,15 @@ test_granite (Fixture *self, gconstpointer data)
   g_assert_cmpint (model->hparams.layers[1].rope.n_rot, ==, 0);
 }
 
+/* The block behind the others only drafts. */
+static void
+test_glm4 (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirModel) model = load (self, "glm4", "u32 nextn_predict_layers 1");
+
+  g_assert_cmpuint (model->hparams.n_layers, ==, 1);
+}
+
 /* Positions beyond its table can't be read. */
 static void
 test_gpt2 (Fixture *self, gconstpointer data)
@@ -255,6 +269,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   add ("minicpm-without-scales", NULL, test_minicpm);
   add ("granite-may-not-turn", NULL, test_granite);
+  add ("glm4-skips-drafts", NULL, test_glm4);
   add ("gpt2-has-a-table", NULL, test_gpt2);
   add ("modern-bert-without-window", NULL, test_modern_bert);
   for (guint i = 0; i < G_N_ELEMENTS (broken_files); i++)
