@@ -74,6 +74,7 @@ typedef struct
   int n_cells, n_streams; /* of the caches: more than are read */
   KvasirTensor *q, *k, *v, *mask, *sinks, *positions, *out;
   float *keys, *values; /* (owned) as floats, in the order of the tensors */
+  double *queries;      /* (owned) as they count */
 } Problem;
 
 static void
@@ -114,7 +115,7 @@ make_values (Rig *rig, GRand *rand, const Case *c, KvasirTensor *k)
 /* Beside quantised keys queries count as rounded to Q8_0: scale = largest magnitude / 127, kept as
  * f16. */
 static double
-get_query (const Problem *p, const float *q, int i)
+round_query (const Problem *p, const float *q, int i)
 {
   double largest = 0;
   float scale;
@@ -127,6 +128,18 @@ get_query (const Problem *p, const float *q, int i)
     return 0;
   scale = kvasir_f16_to_f32 (kvasir_f32_to_f16 ((float) (largest / 127)));
   return round (q[i] / (largest / 127)) * (double) scale;
+}
+
+static double *
+round_queries (const Problem *p)
+{
+  int width = p->c->params.head_dim_k;
+  int n = width * p->c->params.n_heads * p->shape.n_tokens;
+  double *queries = g_new (double, n);
+
+  for (int i = 0; i < n; i++)
+    queries[i] = round_query (p, (const float *) p->q->data + i / width * width, i % width);
+  return queries;
 }
 
 static void
@@ -170,6 +183,7 @@ problem_new (Rig *rig, GRand *rand, const Case *c, Shape shape)
   p->out->src[5] = a->max_bias != 0 ? p->positions : NULL;
   p->out->params.attention = *a;
   p->keys = rig_get_floats (p->k);
+  p->queries = round_queries (p);
   p->values = rig_get_floats (p->v);
   return p;
 }
@@ -178,6 +192,7 @@ static void
 problem_free (Problem *p)
 {
   g_free (p->keys);
+  g_free (p->queries);
   g_free (p->values);
   g_free (p);
 }
@@ -230,11 +245,11 @@ get_score (const Problem *p, int head, int token, int cell)
   const gint32 *positions = p->positions->data;
   int kv_head = head / (a->n_heads / a->n_kv_heads);
   int row = get_stream (p, token) * p->n_cells + cell;
-  const float *q = (float *) p->q->data + (token * a->n_heads + head) * a->head_dim_k;
+  const double *q = p->queries + (token * a->n_heads + head) * a->head_dim_k;
   double score = 0;
 
   for (int i = 0; i < a->head_dim_k; i++)
-    score += get_query (p, q, i) * p->keys[row * p->k->ne[0] + kv_head * a->head_dim_k + i];
+    score += q[i] * p->keys[row * p->k->ne[0] + kv_head * a->head_dim_k + i];
   score *= a->scale;
   if (a->softcap != 0)
     score = a->softcap * tanh (score / a->softcap);
