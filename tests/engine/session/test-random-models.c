@@ -2,7 +2,7 @@
  * sequence is that of a cold run of what it has read: forks, cuts, restored states, refused batches
  * and prompts that were stopped leave no trace.
  *
- * 40 sequences of operations for each model; 1000 with -m slow. */
+ * 20 sequences of operations for each model; 1000 with -m slow. */
 #include <string.h>
 
 #include "tests/engine/session/runner.h"
@@ -240,7 +240,7 @@ run_operations (ContextFixture *fixture, guint32 seed)
 static void
 test_random (ContextFixture *self, gconstpointer data)
 {
-  guint n_runs = g_test_slow () ? 1000 : 40;
+  guint n_runs = g_test_slow () ? 1000 : 20;
 
   real_vtable = self->real_vtable;
   self->vtable.plan_compute = compute_and_stop;
