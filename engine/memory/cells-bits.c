@@ -99,9 +99,8 @@ forget_cell (KvasirCells *self, guint cell)
     self->places[2 * cell] = self->places[2 * cell + 1] = 0;
 }
 
-/* What is left to do where the last sequence has gone. */
-static void
-forget (KvasirCells *self, guint w, guint64 bits)
+void
+kvasir_cells_forget_bits (KvasirCells *self, guint w, guint64 bits)
 {
   if (bits == 0)
     return;
@@ -137,7 +136,7 @@ kvasir_cells_empty_bits (KvasirCells *self, guint w, guint64 bits)
       for (guint i = 0; i < n; i++)
         self->sets[cell * n + i] = 0;
     }
-  forget (self, w, bits);
+  kvasir_cells_forget_bits (self, w, bits);
 }
 
 static gboolean
@@ -193,7 +192,7 @@ kvasir_cells_leave_bits (KvasirCells *self, guint w, guint64 bits, guint seq)
 
   self->spans[bit].words[w] &= ~bits;
   shrink_span (self, bit, (guint) __builtin_popcountll (bits));
-  forget (self, w, leave_sets (self, w, bits, bit));
+  kvasir_cells_forget_bits (self, w, leave_sets (self, w, bits, bit));
 }
 
 void

@@ -277,22 +277,6 @@ kvasir_cells_place (KvasirCells *self, guint cell, const KvasirCellEntry *entry)
     place_any (self, cell, entry);
 }
 
-/* What is left to do when the last sequence has gone. */
-static void
-forget (KvasirCells *self, guint cell)
-{
-  if (self->shift[cell] != 0)
-    self->n_shifted--;
-  self->pos[cell] = -1;
-  self->origins[cell] = (KvasirCellOrigin){ .token = -1 };
-  self->shift[cell] = 0;
-  if (self->places != NULL)
-    self->places[2 * cell] = self->places[2 * cell + 1] = 0;
-  kvasir_bit_tree_remove (&self->used, cell);
-  kvasir_bit_tree_add (&self->vacant, cell);
-  self->n_used--;
-}
-
 void
 kvasir_cells_empty (KvasirCells *self, guint cell)
 {
@@ -311,7 +295,7 @@ kvasir_cells_empty (KvasirCells *self, guint cell)
         }
       set[w] = 0;
     }
-  forget (self, cell);
+  kvasir_cells_forget_bits (self, cell / 64, KVASIR_BIT (cell));
 }
 
 void
@@ -327,38 +311,6 @@ kvasir_cells_restore (KvasirCells *self, guint cell, const KvasirCell *state)
   self->shift[cell] = state->shift;
   if (state->shift != 0)
     self->n_shifted++;
-}
-
-void
-kvasir_cells_join (KvasirCells *self, guint cell, guint seq)
-{
-  guint bit = seq - self->first_seq;
-
-  g_assert (self->pos[cell] >= 0);
-
-  if (kvasir_cells_has (self, cell, seq))
-    return;
-  peek_set (self, cell)[bit / 64] |= KVASIR_BIT (bit);
-  *peek_owned_word (self, cell, bit) |= KVASIR_BIT (cell);
-  span_add (self, bit, cell, self->pos[cell]);
-}
-
-void
-kvasir_cells_leave (KvasirCells *self, guint cell, guint seq)
-{
-  guint64 *set = peek_set (self, cell);
-  guint64 left = 0;
-  guint bit = seq - self->first_seq;
-
-  g_assert (kvasir_cells_has (self, cell, seq));
-
-  set[bit / 64] &= ~KVASIR_BIT (bit);
-  *peek_owned_word (self, cell, bit) &= ~KVASIR_BIT (cell);
-  span_remove (self, bit, self->pos[cell]);
-  for (guint w = 0; w < self->n_set_words; w++)
-    left |= set[w];
-  if (left == 0)
-    forget (self, cell);
 }
 
 void

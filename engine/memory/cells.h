@@ -137,9 +137,6 @@ void kvasir_cells_place_run (
 void kvasir_cells_empty (KvasirCells *self, guint cell);
 /* Occupies an empty cell with what kvasir_cells_get() gave of one. */
 void kvasir_cells_restore (KvasirCells *self, guint cell, const KvasirCell *state);
-/* A sequence joins or leaves an occupied cell; who leaves last empties it. */
-void kvasir_cells_join (KvasirCells *self, guint cell, guint seq);
-void kvasir_cells_leave (KvasirCells *self, guint cell, guint seq);
 /* Changes the position for all owners and the pending shift with it. Below 0 the cell is emptied.
  */
 void kvasir_cells_move (KvasirCells *self, guint cell, gint64 pos);
@@ -151,6 +148,8 @@ void kvasir_cells_settle_shift (KvasirCells *self, guint cell);
 /* Those of @bits that lie at positions @p0 ... @p1 - 1. @is_rising: positions are known to rise. */
 guint64 kvasir_cells_select (
     const KvasirCells *self, guint w, guint64 bits, gint32 p0, gint32 p1, gboolean is_rising);
+/* What is left to do where the last sequence has gone; @bits may be 0. */
+void kvasir_cells_forget_bits (KvasirCells *self, guint w, guint64 bits);
 void kvasir_cells_empty_bits (KvasirCells *self, guint w, guint64 bits);
 /* All of them are held by @seq. */
 void kvasir_cells_leave_bits (KvasirCells *self, guint w, guint64 bits, guint seq);

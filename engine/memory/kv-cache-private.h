@@ -129,10 +129,6 @@ kvasir_kv_cache_is_mirrored (const KvasirKvCache *self, const guint32 *slot)
 /* Completes and emits. */
 void kvasir_kv_cache_emit (KvasirKvCache *self, KvasirEventType type, const KvasirEvent *arguments);
 void kvasir_kv_cache_set_head (KvasirKvCache *self, guint stream, guint head);
-/* Occupies an empty cell and reports it. */
-void
-kvasir_kv_cache_place (KvasirKvCache *self, guint stream, guint cell, const KvasirCellEntry *entry);
-
 /* kv-plan.c */
 guint kvasir_kv_cache_get_n_slices (const KvasirKvCache *self, const KvasirUbatch *ubatch);
 KvasirKvSlice

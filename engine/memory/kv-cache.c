@@ -31,15 +31,6 @@ kvasir_kv_cache_set_head (KvasirKvCache *self, guint stream, guint head)
             .stream = (guint16) stream, .seq = -1, .cell = (gint32) head, .a = before });
 }
 
-void
-kvasir_kv_cache_place (KvasirKvCache *self, guint stream, guint cell, const KvasirCellEntry *entry)
-{
-  self->changes.stream = (guint16) stream;
-  kvasir_changes_before (&self->changes, &self->cells[stream], cell);
-  kvasir_cells_place (&self->cells[stream], cell, entry);
-  kvasir_changes_after (&self->changes, &self->cells[stream], cell);
-}
-
 static void
 get_layer (const KvasirPart *part, guint layer, KvasirTensor **k, KvasirTensor **v)
 {

@@ -84,7 +84,7 @@ test_extremes (void)
   g_assert_cmpint (cells.spans[199].max, ==, 90);
   g_assert_cmpuint (kvasir_cells_get_end (&cells), ==, 256);
 
-  kvasir_cells_leave (&cells, 100, 199);
+  kvasir_cells_leave_bits (&cells, 100 / 64, KVASIR_BIT (100), 199);
   kvasir_cells_empty (&cells, 255);
   kvasir_cells_settle (&cells);
   g_assert_cmpint (cells.spans[199].min, ==, 7);
