@@ -215,13 +215,18 @@ add_symbols (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
       }
 }
 
+/* Whether a piece that is a token as a whole needs no merging: in some vocabularies all, and of
+ * plain text the runs of line ends. */
 static gboolean
-merge_piece (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+may_be_whole (const KvasirVocab *vocab, const guint8 *bytes)
 {
-  guint first = encoder->ids->len;
+  return kvasir_pre_tokenizer_ignores_merges (vocab->pre_tokenizer) ||
+         (vocab->escapes_spaces && bytes[0] == '\n');
+}
 
-  if (kvasir_piece_cache_find (&encoder->pieces, (const char *) bytes, len, encoder->ids))
-    return TRUE;
+static gboolean
+append_merged (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+{
   if (!kvasir_merger_reset (&encoder->merger, len))
     return FALSE;
   add_symbols (encoder, bytes, len);
@@ -229,11 +234,32 @@ merge_piece (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
   for (gsize i = 0; i < encoder->merger.n_symbols; i++)
     if (encoder->merger.symbols[i].len > 0)
       append_symbol (encoder, bytes, &encoder->merger.symbols[i]);
+  return TRUE;
+}
+
+static gboolean
+merge_piece (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+{
+  guint first = encoder->ids->len;
+  gint64 whole = -1;
+
+  if (kvasir_piece_cache_find (&encoder->pieces, (const char *) bytes, len, encoder->ids))
+    return TRUE;
+  if (may_be_whole (encoder->vocab, bytes))
+    whole = find_whole (encoder, bytes, len);
+  if (whole >= 0)
+    {
+      gint32 id = (gint32) whole;
+
+      g_array_append_val (encoder->ids, id);
+    }
+  else if (!append_merged (encoder, bytes, len))
+    return FALSE;
   kvasir_piece_cache_add (&encoder->pieces, (const char *) bytes, len, encoder->ids, first);
   return TRUE;
 }
 
-/* A line, or a run of line ends, of a vocabulary of plain text. */
+/* A line of a vocabulary of plain text. */
 static gboolean
 merge_line (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
 {
@@ -261,24 +287,13 @@ encode_piece (gpointer data, const KvasirChar *chars, gsize n)
   KvasirEncoder *encoder = position->encoder;
   const KvasirVocab *vocab = encoder->vocab;
   const guint8 *bytes = position->next;
-  gint64 whole = -1;
   gsize len = 0;
 
   for (gsize i = 0; i < n; i++)
     len += kvasir_char_get_bytes (chars[i]);
   position->next += len;
-  if (kvasir_pre_tokenizer_ignores_merges (vocab->pre_tokenizer) ||
-      (vocab->escapes_spaces && bytes[0] == '\n'))
-    whole = find_whole (encoder, bytes, len);
-  if (whole >= 0)
-    {
-      gint32 id = (gint32) whole;
-
-      g_array_append_val (encoder->ids, id);
-      return TRUE;
-    }
-  return vocab->escapes_spaces ? merge_line (encoder, bytes, len)
-                               : merge_piece (encoder, bytes, len);
+  return vocab->escapes_spaces && bytes[0] != '\n' ? merge_line (encoder, bytes, len)
+                                                   : merge_piece (encoder, bytes, len);
 }
 
 static gboolean

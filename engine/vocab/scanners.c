@@ -42,13 +42,22 @@ gsize
 kvasir_chars_decode (const char *text, gsize len, KvasirChar *chars)
 {
   const guint8 *bytes = (const guint8 *) text;
+  KvasirChar ascii[128];
   gsize n = 0;
 
+  for (gunichar c = 0; c < G_N_ELEMENTS (ascii); c++)
+    ascii[c] = classify (c, 1);
   for (gsize i = 0; i < len;)
     {
       gunichar c = 0;
-      int n_bytes = kvasir_utf8_read (bytes + i, len - i, &c);
+      int n_bytes;
 
+      if (bytes[i] < G_N_ELEMENTS (ascii))
+        {
+          chars[n++] = ascii[bytes[i++]];
+          continue;
+        }
+      n_bytes = kvasir_utf8_read (bytes + i, len - i, &c);
       if (n_bytes <= 0)
         {
           c = 0xfffd;
