@@ -1,8 +1,8 @@
 /* backends/cpu/x86/blocks-k-x86.h - scales and minimums of blocks of 256 elements
  *
- * All of them as sixteen runs of 16 elements with value = scale d u - min dmin, or
- * scale d (u - offset) where a type has no minimums; types whose runs are of 32 have each scale
- * twice. Needs AVX2; included by the files of both instruction sets.
+ * A block is eight runs of 32 elements or sixteen of 16, with value = scale d u - min dmin, or
+ * scale d (u - offset) where a type has no minimums. Needs AVX2; included by the files of both
+ * instruction sets.
  */
 #pragma once
 
@@ -60,7 +60,7 @@ get_k_offset (const KvasirType type)
 typedef struct
 {
   float d, dmin;  /* dmin already negative; where the type has none, - offset d */
-  __m128i scales; /* 16 signed bytes */
+  __m128i scales; /* 8 or 16 signed bytes */
   __m128i mins;   /* likewise */
 } KScales;
 
@@ -97,15 +97,6 @@ get_q3_k_scales (const uint8_t packed[12])
   return _mm_sub_epi8 (_mm_or_si128 (low, high), _mm_set1_epi8 (32));
 }
 
-/* Each of eight bytes twice. */
-INLINE __m128i
-double_bytes (uint64_t bytes)
-{
-  __m128i x = _mm_cvtsi64_si128 ((long long) bytes);
-
-  return _mm_unpacklo_epi8 (x, x);
-}
-
 /* Eight pairs of six bits: the last four have their upper two bits above those of the first. */
 INLINE KScales
 get_q4_k_scales (const uint8_t *block)
@@ -115,10 +106,12 @@ get_q4_k_scales (const uint8_t *block)
   uint32_t scales = (c & 0x0f0f0f0f) | (a >> 6 & 0x03030303) << 4;
   uint32_t mins = (c >> 4 & 0x0f0f0f0f) | (b >> 6 & 0x03030303) << 4;
 
-  return (KScales){ .d = load_half (block),
-                    .dmin = -load_half (block + 2),
-                    .scales = double_bytes ((uint64_t) scales << 32 | (a & 0x3f3f3f3f)),
-                    .mins = double_bytes ((uint64_t) mins << 32 | (b & 0x3f3f3f3f)) };
+  return (KScales){
+    .d = load_half (block),
+    .dmin = -load_half (block + 2),
+    .scales = _mm_cvtsi64_si128 ((long long) ((uint64_t) scales << 32 | (a & 0x3f3f3f3f))),
+    .mins = _mm_cvtsi64_si128 ((long long) ((uint64_t) mins << 32 | (b & 0x3f3f3f3f)))
+  };
 }
 
 /* Nibbles in order, and as many pairs of bits, which multiplications move to the top of words. */
@@ -132,8 +125,7 @@ get_iq4_xs_scales (const KvasirBlockIq4Xs *block)
 
   low = _mm_cvtepu8_epi16 (_mm_and_si128 (low, _mm_set1_epi8 (15)));
   __m128i words = _mm_or_si128 (low, _mm_slli_epi16 (_mm_srli_epi16 (high, 14), 4));
-  __m128i bytes = _mm_sub_epi8 (_mm_packus_epi16 (words, words), _mm_set1_epi8 (32));
-  return _mm_unpacklo_epi8 (bytes, bytes);
+  return _mm_sub_epi8 (_mm_packus_epi16 (words, words), _mm_set1_epi8 (32));
 }
 
 INLINE KScales
@@ -164,5 +156,17 @@ get_k_scales (const KvasirType type, const uint8_t *block)
     }
   s.mins = s.scales;
   s.dmin = s.d * (float) -get_k_offset (type);
+  return s;
+}
+
+/* Those of runs of 32 elements twice, as if they were of 16. */
+INLINE KScales
+double_k_scales (const KvasirType type, KScales s)
+{
+  if (get_n_parts (type) == 1)
+    {
+      s.scales = _mm_unpacklo_epi8 (s.scales, s.scales);
+      s.mins = _mm_unpacklo_epi8 (s.mins, s.mins);
+    }
   return s;
 }

@@ -180,7 +180,7 @@ load_32 (const KvasirType type, const uint8_t *block, int i)
 INLINE void
 load_k_scales (const KvasirType type, const uint8_t *block, __m256 d[2], __m256 m[2])
 {
-  KScales s = get_k_scales (type, block);
+  KScales s = double_k_scales (type, get_k_scales (type, block));
 
   for (int i = 0; i < 2; i++)
     {

@@ -168,131 +168,6 @@ add_blocks (const KvasirType type,
     }
 }
 
-INLINE __m512i
-twice (const uint8_t *p)
-{
-  return _mm512_broadcast_i64x4 (_mm256_loadu_si256 ((const void *) p));
-}
-
-/* Words shifted right by @low in the lower half, by @high in the upper one. */
-INLINE __m512i
-shift_halves (__m512i x, int low, int high)
-{
-  __m512i counts =
-      _mm512_mask_set1_epi16 (_mm512_set1_epi16 ((short) low), 0xffff0000, (short) high);
-
-  return _mm512_srlv_epi16 (x, counts);
-}
-
-/* Where bit @bit, in the upper half @bit + 1, is set. */
-INLINE __mmask64
-test_halves (__m512i x, int bit)
-{
-  __m512i which = _mm512_mask_set1_epi8 (_mm512_set1_epi8 ((char) (1 << bit)), 0xffffffff00000000,
-                                         (char) (2 << bit));
-
-  return _mm512_test_epi8_mask (x, which);
-}
-
-INLINE __m512i
-load_64_of_q6_k (const KvasirBlockQ6K *block, int i)
-{
-  __m512i low = _mm512_loadu_si512 (block->ql + i / 2 * 64);
-  __m512i high = shift_halves (twice (block->qh + i / 2 * 32), i % 2 * 4, i % 2 * 4 + 2);
-
-  low = shift_halves (low, i % 2 * 4, i % 2 * 4);
-  high = _mm512_slli_epi16 (_mm512_and_si512 (high, _mm512_set1_epi8 (3)), 4);
-  return _mm512_or_si512 (_mm512_and_si512 (low, _mm512_set1_epi8 (15)), high);
-}
-
-INLINE __m512i
-load_64_of_iq4_xs (const KvasirBlockIq4Xs *block, int i)
-{
-  const __m512i table = _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
-  __m512i q = split_two (block->qs + 32 * i, block->qs + 32 * i + 16);
-
-  return _mm512_xor_si512 (_mm512_shuffle_epi8 (table, q), _mm512_set1_epi8 ((char) 128));
-}
-
-/* Elements [64 i, 64 i + 64) of a block of 256 as unsigned bytes, in order. */
-INLINE __m512i
-load_64 (const KvasirType type, const uint8_t *block, int i)
-{
-  const KvasirBlockQ2K *q2 = (const void *) block;
-  const KvasirBlockQ3K *q3 = (const void *) block;
-  const KvasirBlockQ4K *q4 = (const void *) block;
-  const KvasirBlockQ5K *q5 = (const void *) block;
-  const __m512i two_bits = _mm512_set1_epi8 (3), nibble = _mm512_set1_epi8 (15);
-  __m512i u;
-
-  switch (type)
-    {
-    case KVASIR_TYPE_Q2_K:
-      u = shift_halves (twice (q2->qs + i / 2 * 32), i % 2 * 4, i % 2 * 4 + 2);
-      return _mm512_and_si512 (u, two_bits);
-    case KVASIR_TYPE_Q3_K:
-      u = shift_halves (twice (q3->qs + i / 2 * 32), i % 2 * 4, i % 2 * 4 + 2);
-      u = _mm512_and_si512 (u, two_bits);
-      return _mm512_mask_add_epi8 (u, test_halves (twice (q3->hmask), 2 * i), u,
-                                   _mm512_set1_epi8 (4));
-    case KVASIR_TYPE_Q4_K:
-      return _mm512_and_si512 (shift_halves (twice (q4->qs + 32 * i), 0, 4), nibble);
-    case KVASIR_TYPE_Q5_K:
-      u = _mm512_and_si512 (shift_halves (twice (q5->qs + 32 * i), 0, 4), nibble);
-      return _mm512_mask_add_epi8 (u, test_halves (twice (q5->qh), 2 * i), u,
-                                   _mm512_set1_epi8 (16));
-    case KVASIR_TYPE_Q6_K:
-      return load_64_of_q6_k ((const void *) block, i);
-    default:
-      return load_64_of_iq4_xs ((const void *) block, i);
-    }
-}
-
-/* Scale and minimum of each run of 16 elements. */
-INLINE void
-load_k_scales (const KvasirType type, const uint8_t *block, __m512 *d, __m512 *m)
-{
-  KScales s = get_k_scales (type, block);
-
-  *d = _mm512_mul_ps (_mm512_cvtepi32_ps (_mm512_cvtepi8_epi32 (s.scales)), _mm512_set1_ps (s.d));
-  *m = _mm512_mul_ps (_mm512_cvtepi32_ps (_mm512_cvtepi8_epi32 (s.mins)), _mm512_set1_ps (s.dmin));
-}
-
-/* Block @b of 256 elements of a row with n tokens. */
-INLINE void
-add_k_block (const KvasirType type,
-             const uint8_t *row,
-             const FewActs *acts,
-             int64_t b,
-             const int n,
-             __m512 sums[][2],
-             __m512 *mins)
-{
-  const __m512i pairs = _mm512_setr_epi32 (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-  const __m512i quads = _mm512_setr_epi32 (0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-  const uint8_t *block = row + (size_t) b * get_k_block_bytes (type);
-  __m512 d, m, scales[MAX_FEW];
-
-  for (size_t at = 0; at < get_k_block_bytes (type); at += 64)
-    prefetch (block + at);
-  load_k_scales (type, block, &d, &m);
-  for (int t = 0; t < n; t++)
-    {
-      __m512 a = _mm512_castps256_ps512 (_mm256_loadu_ps (acts->d[t] + 8 * b));
-      scales[t] = _mm512_mul_ps (d, _mm512_permutexvar_ps (pairs, a));
-      mins[t] = _mm512_fmadd_ps (m, _mm512_loadu_ps (acts->s16[t] + 16 * b), mins[t]);
-    }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; i++)
-    {
-      __m512i u = load_64 (type, block, i);
-      __m512i pick = _mm512_add_epi32 (quads, _mm512_set1_epi32 (4 * i));
-      for (int t = 0; t < n; t++)
-        sums[t][i % 2] = add_dot (u, acts, t, 256 * b + 64 * i,
-                                  _mm512_permutexvar_ps (pick, scales[t]), sums[t][i % 2]);
-    }
-}
-
 /* All blocks of a row of a block-32 type. */
 INLINE void
 add_row (const KvasirType type,
@@ -324,30 +199,11 @@ int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t toke
 
   for (int t = 0; t < n; t++)
     sums[t][0] = sums[t][1] = mins[t] = _mm512_setzero_ps ();
-  if (is_k_type (type))
-    for (int64_t b = 0; b < p->k / 256; b++)
-      add_k_block (type, row, &acts, b, n, sums, mins);
-  else
-    add_row (type, row, &acts, p->k / 32, n, sums, mins);
+  add_row (type, row, &acts, p->k / 32, n, sums, mins);
   for (int t = 0; t < n; t++)
     {
       __m512 both = _mm512_add_ps (sums[t][0], sums[t][1]);
       float sum = _mm512_reduce_add_ps (_mm512_add_ps (both, mins[t]));
       p->dst[(size_t) (token + t) * p->dst_stride + (size_t) r] = sum + (p->bias ? p->bias[r] : 0);
-    }
-}
-
-INLINE void
-int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
-{
-  for (int64_t r = part->row; r < part->row_end; r++)
-    {
-      int64_t t = part->token;
-      for (; t + 4 <= part->token_end; t += 4)
-        int8_row (p, type, r, t, 4);
-      for (; t + 2 <= part->token_end; t += 2)
-        int8_row (p, type, r, t, 2);
-      if (t < part->token_end)
-        int8_row (p, type, r, t, 1);
     }
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "backends/cpu/x86/few-avx512.h"
+#include "backends/cpu/x86/few-k-avx512.h"
 #include "backends/cpu/x86/tile-avx512.h"
 
 /* Integer products of a part of a block of 32 rows with four tokens, everything in registers. */

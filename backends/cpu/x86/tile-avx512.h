@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "backends/cpu/x86/few-avx512.h"
+#include "backends/cpu/x86/few-k-avx512.h"
 #include "backends/cpu/x86/tile.h"
 
 /* 32 rows of weights unpacked for vpdpbusd: 16 rows side by side, four bytes of each. */
