@@ -231,7 +231,8 @@ static void
 test_long_runs (void)
 {
   static const char runs[] = "a <\n1='";
-  static const char *const kinds[] = { "qwen2-part", "tiny-bloom", "tiny-llama" };
+  static const char *const kinds[] = { "qwen2-part", "tiny-bloom", "tiny-llama", "tiny-bert",
+                                       "tiny-rwkv7" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
@@ -245,6 +246,42 @@ test_long_runs (void)
           g_test_message ("%s '%c': %d and %d us", kinds[i], *c, (int) short_us, (int) long_us);
           g_assert_cmpint (long_us, <, 80 * short_us);
         }
+    }
+}
+
+static gboolean
+take_piece (gpointer data, const KvasirChar *chars, gsize n)
+{
+  return TRUE;
+}
+
+/* @n blanks, and then what keeps them from being the end. */
+static gint64
+time_split (const char *pre, gsize n)
+{
+  g_autofree KvasirChar *chars = g_new (KvasirChar, n + 4);
+  g_autofree char *blanks = g_strnfill (n, ' ');
+  g_autofree char *text = g_strconcat (blanks, "\xcc\x81 ", NULL);
+  gsize n_chars = kvasir_chars_decode (text, n + 3, chars);
+  gint64 start = get_cpu_us ();
+
+  kvasir_pre_tokenizer_split (kvasir_pre_tokenizer_find (pre), chars, n_chars, take_piece, NULL);
+  return get_cpu_us () - start;
+}
+
+static void
+test_long_blanks (void)
+{
+  static const char *const pres[] = { "default",        "llama-bpe",   "gpt-4o", "deepseek-llm",
+                                      "deepseek-coder", "deepseek-v3", "bloom",  "gemma4" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (pres); i++)
+    {
+      gint64 short_us = MAX (time_split (pres[i], 1 << 14), 1000);
+      gint64 long_us = time_split (pres[i], 1 << 18);
+
+      g_test_message ("%s: %d and %d us", pres[i], (int) short_us, (int) long_us);
+      g_assert_cmpint (long_us, <, 80 * short_us);
     }
 }
 
@@ -316,6 +353,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/vocab/fuzz/stream-is-valid", test_stream_is_valid);
   g_test_add_func ("/engine/vocab/fuzz/as-a-slow-encoder", test_as_slow_encoder);
   g_test_add_func ("/engine/vocab/fuzz/long-runs-stay-linear", test_long_runs);
+  g_test_add_func ("/engine/vocab/fuzz/long-blanks-stay-linear", test_long_blanks);
   add_each ("/engine/vocab/fuzz/damaged-file/", files, G_N_ELEMENTS (files), test_damaged_files);
   return g_test_run ();
 }
