@@ -125,7 +125,7 @@ main (int argc, char **argv)
   static const char *const names[] = { "tiny-llama",   "tiny-llama-tied", "tiny-qwen2",
                                        "tiny-qwen3",   "tiny-bloom",      "tiny-gemma3",
                                        "tiny-gpt-oss", "tiny-rwkv7",      "tiny-bert",
-                                       "qwen2-part" };
+                                       "qwen2-part",   "bert-bge-part" };
 
   g_test_init (&argc, &argv, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
