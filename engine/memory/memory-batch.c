@@ -55,11 +55,19 @@ try_splits (KvasirMemory *self, KvasirBatchPlan *plan, gboolean relaxed, KvasirP
   return prepared;
 }
 
-/* Whether the windows of all sequences of the batch hold what its first tokens look for. */
+static gboolean
+is_seq_complete (const KvasirMemory *self, guint seq, gint32 pos)
+{
+  const KvasirPart *sliding = self->is_sliding ? self->parts[1] : NULL;
+
+  return !kvasir_memory_lacks_state (self, seq) &&
+         (sliding == NULL || sliding->vtable->get_rewind (sliding, seq, pos) >= pos);
+}
+
+/* Whether all sequences of the batch have what its first tokens look for: windows and states. */
 static gboolean
 is_complete (const KvasirMemory *self, const KvasirBatchPlan *plan)
 {
-  const KvasirPart *sliding = self->parts[1];
   KvasirSeqSet seen = { 0 };
 
   for (guint i = 0; i < kvasir_batch_plan_get_n_ubatches (plan); i++)
@@ -73,9 +81,7 @@ is_complete (const KvasirMemory *self, const KvasirBatchPlan *plan)
           for (gint seq = kvasir_seq_set_next (&fresh, 0); seq >= 0;
                seq = kvasir_seq_set_next (&fresh, (guint) seq + 1))
             {
-              gint32 pos = ubatch->pos[t];
-
-              if (sliding->vtable->get_rewind (sliding, (guint) seq, pos) < pos)
+              if (!is_seq_complete (self, (guint) seq, ubatch->pos[t]))
                 return FALSE;
               kvasir_seq_set_add (&seen, (guint) seq);
             }
@@ -98,7 +104,7 @@ kvasir_memory_init_batch (KvasirMemory *self, KvasirBatchPlan *plan)
   prepared = try_splits (self, plan, FALSE, &failed);
   if (prepared == KVASIR_PREPARE_NO_ROOM && self->is_sliding)
     prepared = try_splits (self, plan, TRUE, &failed);
-  if (prepared == KVASIR_PREPARE_OK && self->is_sliding && !is_complete (self, plan))
+  if (prepared == KVASIR_PREPARE_OK && self->n_parts > 1 && !is_complete (self, plan))
     return KVASIR_PREPARE_INCOMPLETE;
   if (prepared == KVASIR_PREPARE_OK)
     self->plan = plan;

@@ -68,6 +68,16 @@ peek_recurrent (const KvasirMemory *self)
              : NULL;
 }
 
+gboolean
+kvasir_memory_lacks_state (const KvasirMemory *self, guint seq)
+{
+  const KvasirPart *recurrent = peek_recurrent (self);
+
+  return recurrent != NULL && !self->is_lenient &&
+         recurrent->vtable->pos_max (recurrent, seq) < 0 &&
+         self->parts[0]->vtable->pos_max (self->parts[0], seq) >= 0;
+}
+
 gint32
 kvasir_memory_seq_pos_min (const KvasirMemory *self, gint seq)
 {
@@ -81,7 +91,9 @@ kvasir_memory_seq_pos_min (const KvasirMemory *self, gint seq)
   attention = peek_attention (self, (guint) seq);
   recurrent = peek_recurrent (self);
   min = attention->vtable->pos_min (attention, (guint) seq);
-  return recurrent != NULL ? MAX (min, recurrent->vtable->pos_min (recurrent, (guint) seq)) : min;
+  if (recurrent == NULL || kvasir_memory_lacks_state (self, (guint) seq))
+    return min;
+  return MAX (min, recurrent->vtable->pos_min (recurrent, (guint) seq));
 }
 
 gint32
@@ -97,7 +109,9 @@ kvasir_memory_seq_pos_max (const KvasirMemory *self, gint seq)
   max = attention->vtable->pos_max (attention, (guint) seq);
   if (self->reached != NULL)
     max = MIN (max, self->reached[seq]);
-  return recurrent != NULL ? MIN (max, recurrent->vtable->pos_max (recurrent, (guint) seq)) : max;
+  if (recurrent == NULL || kvasir_memory_lacks_state (self, (guint) seq))
+    return max;
+  return MIN (max, recurrent->vtable->pos_max (recurrent, (guint) seq));
 }
 
 const char *
@@ -114,6 +128,8 @@ kvasir_memory_get_rewind (const KvasirMemory *self, gint seq, gint32 p0)
 
   g_return_val_if_fail (self != NULL && seq >= 0 && (guint) seq < self->n_seq_max, 0);
   p0 = MAX (p0, 0);
+  if (kvasir_memory_lacks_state (self, (guint) seq))
+    return 0;
   /* Going further back for one part may be too far for another one. */
   do
     {

@@ -76,6 +76,10 @@ void kvasir_memory_raise_reach (KvasirMemory *self, const KvasirUbatch *ubatch);
 gboolean kvasir_memory_fail (GError **error, KvasirEngineError code, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
 
+/* Whether @seq holds cells of which no state tells, after an empty checkpoint. It is not empty, but
+ * can only be read again from its start. Traces go by the state. */
+gboolean kvasir_memory_lacks_state (const KvasirMemory *self, guint seq);
+
 /* Gives @event, completed with the step, to the sink if there is one. */
 void kvasir_memory_emit (KvasirMemory *self, KvasirEvent *event, const gint32 *data, guint n_data);
 

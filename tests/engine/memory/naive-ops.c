@@ -109,7 +109,7 @@ naive_has_window (const Naive *self, guint seq, gint32 p0)
 gboolean
 naive_cut_is_exact (const Naive *self, guint seq, gint32 p0)
 {
-  return naive_has_window (self, seq, p0) &&
+  return naive_has_window (self, seq, p0) && (p0 == 0 || !naive_lacks_state (self, seq)) &&
          (p0 == 0 || naive_states_can_remove (self, (gint) seq, p0, NAIVE_NO_END));
 }
 

@@ -458,7 +458,7 @@ naive_is_complete (const Naive *self, const NaiveToken *batch, guint n)
     for (guint seq = 0; seq < self->shape.n_seqs; seq++)
       if (kvasir_seq_set_has (&batch[i].seqs, seq) && !kvasir_seq_set_has (&seen, seq))
         {
-          if (!naive_has_window (self, seq, batch[i].pos))
+          if (!naive_has_window (self, seq, batch[i].pos) || naive_lacks_state (self, seq))
             return FALSE;
           kvasir_seq_set_add (&seen, seq);
         }

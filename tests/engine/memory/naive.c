@@ -188,24 +188,32 @@ naive_first (const Naive *self, guint seq)
     first = naive_cache_first (&self->caches[self->n_caches - 1], seq);
   if (self->n_caches == 2 && first < 0)
     first = naive_cache_first (&self->caches[0], seq);
-  if (self->has_states && naive_find_state (self, seq) != NULL)
+  if (naive_find_state (self, seq) != NULL)
     first = MAX (first, naive_find_state (self, seq)->pos[0]);
   return first;
 }
 
+/* Where there are cells but no state, the cells tell. */
 gint32
 naive_last (const Naive *self, guint seq)
 {
-  gint32 last = NAIVE_NO_END;
+  gint32 last = -1;
 
   if (self->n_caches > 0)
     last = naive_cache_last (&self->caches[self->n_caches - 1], seq);
   if (self->n_caches == 2 && last < 0)
     last = naive_cache_last (&self->caches[0], seq);
-  if (self->has_states)
-    last = MIN (last,
-                naive_find_state (self, seq) != NULL ? naive_find_state (self, seq)->pos[0] : -1);
-  return last;
+  if (naive_find_state (self, seq) == NULL)
+    return last;
+  return self->n_caches > 0 ? MIN (last, naive_find_state (self, seq)->pos[0])
+                            : naive_find_state (self, seq)->pos[0];
+}
+
+gboolean
+naive_lacks_state (const Naive *self, guint seq)
+{
+  return self->has_states && self->n_caches > 0 && naive_find_state (self, seq) == NULL &&
+         naive_cache_last (&self->caches[0], seq) >= 0;
 }
 
 static gboolean

@@ -104,6 +104,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Naive, naive_free)
 /* As traces report them. */
 gint32 naive_first (const Naive *self, guint seq);
 gint32 naive_last (const Naive *self, guint seq);
+/* Whether @seq holds cells of which no state tells. */
+gboolean naive_lacks_state (const Naive *self, guint seq);
 gboolean naive_has_update (const Naive *self);
 guint naive_cache_used (const NaiveCache *self, guint stream);
 guint naive_cache_largest_free_run (const NaiveCache *self, guint stream);

@@ -140,27 +140,37 @@ test_whole_decode_is_exact_or_refused (void)
 
 /* ---- reports */
 
-/* The sliding half is emptied by an empty checkpoint; the full one still holds cells. */
+/* What slides and what scans is emptied by an empty checkpoint; the full cache still holds cells.
+ */
 static void
 test_range_never_says_empty (void)
 {
-  const PairShape shape = make_shape (KVASIR_MEMORY_KV_ISWA, 2);
-  PairSave empty;
-  Pair pair;
+  static const KvasirMemoryClass classes[] = { KVASIR_MEMORY_KV_ISWA, KVASIR_MEMORY_HYBRID,
+                                               KVASIR_MEMORY_HYBRID_ISWA };
 
-  pair_init (&pair, &shape);
-  read_all (&pair, 0, 50);
-  empty = pair_save (&pair, 1, TRUE);
-  g_assert_true (pair_load (&pair, 0, TRUE, &empty));
-  g_assert_cmpuint (kvasir_memory_get_used (pair.memory, 0, 0), ==, 50);
-  g_assert_cmpuint (kvasir_memory_get_used (pair.memory, 1, 0), ==, 0);
-  g_assert_cmpint (kvasir_memory_seq_pos_min (pair.memory, 0), ==, 0);
-  g_assert_cmpint (kvasir_memory_seq_pos_max (pair.memory, 0), ==, 49);
-  /* Nor does it go on as if nothing were missing. */
-  g_assert_cmpint (pair_read (&pair, 0, 1, 7), ==, 1);
-  pair_check (&pair);
-  pair_save_clear (&empty);
-  pair_clear (&pair);
+  for (guint i = 0; i < G_N_ELEMENTS (classes); i++)
+    {
+      const PairShape shape = make_shape (classes[i], 2);
+      PairSave empty;
+      Pair pair;
+
+      pair_init (&pair, &shape);
+      read_all (&pair, 0, 50);
+      empty = pair_save (&pair, 1, TRUE);
+      g_assert_true (pair_load (&pair, 0, TRUE, &empty));
+      g_assert_cmpuint (kvasir_memory_get_used (pair.memory, 0, 0), ==, 50);
+      g_assert_cmpuint (kvasir_memory_get_used (pair.memory, 1, 0), ==, 0);
+      g_assert_cmpint (kvasir_memory_seq_pos_min (pair.memory, 0), ==, 0);
+      g_assert_cmpint (kvasir_memory_seq_pos_max (pair.memory, 0), ==, 49);
+      /* Nor does it go on as if nothing were missing: it must be read again from its start. */
+      g_assert_cmpint (pair_read (&pair, 0, 1, 7), ==, 1);
+      g_assert_cmpint (kvasir_memory_get_rewind (pair.memory, 0, 50), ==, 0);
+      pair_check (&pair);
+      g_assert_true (pair_rm (&pair, 0, 0, -1));
+      read_all (&pair, 0, 50);
+      pair_save_clear (&empty);
+      pair_clear (&pair);
+    }
 }
 
 /* One sequence of several does not fit; it is named before anything has happened. */

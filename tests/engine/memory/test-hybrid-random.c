@@ -46,8 +46,16 @@ decode_all (Trio *self)
       pos[i] = next[tokens.seqs[i]]++;
     }
   ret = hybrid_decode (self->memories[0], self->plans[0], &tokens, fail_at);
-  for (guint m = 1; m < 3 && ret != 1; m++)
-    g_assert_cmpint (hybrid_decode (self->memories[m], self->plans[m], &tokens, fail_at), ==, ret);
+  for (guint m = 1; m < 3; m++)
+    if (ret != 1)
+      g_assert_cmpint (hybrid_decode (self->memories[m], self->plans[m], &tokens, fail_at), ==,
+                       ret);
+    else
+      {
+        /* No room, or cells without a state (a copy of nothing). Updates were done all the same. */
+        kvasir_memory_apply_copies (self->memories[m]);
+        kvasir_memory_update_done (self->memories[m], 0);
+      }
 }
 
 static void
