@@ -69,12 +69,15 @@ kvasir_kv_trace_apply (KvasirKvCache *self, const KvasirKvSlice *slice)
 }
 
 /* The words of the cells at positions from the one where the window began on, up to where it begins
- * now; they mostly follow each other. FALSE: they do not, and have to be looked for. */
+ * now; they mostly follow each other. FALSE: they do not, or a position may have several cells, and
+ * have to be looked for. */
 static gboolean
 touch_left (KvasirKvCache *self, const KvasirCells *cells, gint32 first)
 {
   KvasirKvTrace *trace = &self->trace;
 
+  if (trace->first < first && !kvasir_cells_get_span (cells, trace->seq).is_dense)
+    return FALSE;
   for (; trace->first < first; trace->first++)
     {
       guint cell = trace->edge;

@@ -77,25 +77,42 @@ check_slots (const Pair *self, guint c, const NaiveToken *batch, const NaiveUbat
     }
 }
 
+/* Word @w of the mask row of a token, by the definition. */
+static guint64
+get_mask_word (const Pair *self, guint c, const NaiveToken *token, guint w, guint n_kv)
+{
+  guint64 word = 0;
+
+  for (guint i = w * 64; i < MIN (w * 64 + 64, n_kv); i++)
+    if (naive_sees (self->naive, c, token, i))
+      word |= G_GUINT64_CONSTANT (1) << (i % 64);
+  return word;
+}
+
+/* Written anew, and brought up to date where it has been kept. */
 static void
-check_mask (const Pair *self, guint c, const NaiveToken *batch, const NaiveUbatch *ubatch)
+check_mask (Pair *self, guint c, const NaiveToken *batch, const NaiveUbatch *ubatch)
 {
   guint n_kv = naive_get_n_kv (self->naive, c, batch, ubatch);
-  gsize n_words = n_kv / 64 + 1;
+  gsize n_words = self->naive->caches[c].size / 64 + 1;
   g_autofree guint64 *words = g_new0 (guint64, ubatch->n * n_words);
 
   g_assert_cmpuint (kvasir_memory_get_n_kv (self->memory, c), ==, n_kv);
   kvasir_memory_fill_mask (self->memory, c, words, n_words);
+  self->stamps[c] =
+      kvasir_memory_refresh_mask (self->memory, c, self->masks[c], n_words, self->stamps[c]);
   for (guint t = 0; t < ubatch->n; t++)
-    for (guint w = 0; w < n_words; w++)
-      {
-        guint64 expected = 0;
+    {
+      for (guint w = 0; w < n_kv / 64; w++)
+        {
+          guint64 expected = get_mask_word (self, c, &batch[ubatch->index[t]], w, n_kv);
 
-        for (guint i = w * 64; i < MIN (w * 64 + 64, n_kv); i++)
-          if (naive_sees (self->naive, c, &batch[ubatch->index[t]], i))
-            expected |= G_GUINT64_CONSTANT (1) << (i % 64);
-        g_assert_cmphex (words[t * n_words + w], ==, expected);
-      }
+          g_assert_cmphex (words[t * n_words + w], ==, expected);
+          g_assert_cmphex (self->masks[c][t * n_words + w], ==, expected);
+        }
+      for (guint w = n_kv / 64; w < n_words; w++)
+        g_assert_cmphex (words[t * n_words + w], ==, 0);
+    }
 }
 
 /* Applies ubatch @u on both sides and does as if it were computed. */

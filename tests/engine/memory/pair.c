@@ -76,6 +76,8 @@ pair_init (Pair *self, const PairShape *shape)
   self->plan = make_plan (shape);
   self->naive = naive_new (&shape->rules);
   self->replay = replay_new (self->memory);
+  for (guint c = 0; c < self->naive->n_caches; c++)
+    self->masks[c] = g_new0 (guint64, shape->n_batch * (self->naive->caches[c].size / 64 + 1));
   self->marks = g_array_new (FALSE, FALSE, sizeof (guint));
   self->hashes = g_array_new (FALSE, FALSE, sizeof (guint64));
   sink = replay_get_sink (self->replay);
@@ -89,6 +91,8 @@ pair_clear (Pair *self)
 {
   kvasir_memory_free (self->memory);
   kvasir_batch_plan_free (self->plan);
+  g_free (self->masks[0]);
+  g_free (self->masks[1]);
   naive_free (self->naive);
   replay_free (self->replay);
   g_array_unref (self->marks);

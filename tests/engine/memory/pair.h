@@ -35,6 +35,9 @@ typedef struct
   Replay *replay;
   guint32 step;
   guint n_checks;
+  guint64
+      *masks[2]; /* (owned) [n_batch][size / 64 + 1] as a graph keeps them from ubatch to ubatch */
+  guint64 stamps[2];
   GArray *marks;  /* (owned) of guint: events before each check */
   GArray *hashes; /* (owned) of guint64: what had been played then */
 } Pair;

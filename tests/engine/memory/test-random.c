@@ -160,6 +160,17 @@ decode (Run *self)
   pair_decode (&self->pair, batch, n, fail_at, NULL, NULL);
 }
 
+/* Token by token, as an answer is written: the rows of masks that are kept are brought up to date.
+ */
+static void
+go_on (Run *self)
+{
+  gint seq = pick_seq (self);
+
+  for (gint n = pick (self, 2, 12); n > 0; n--)
+    pair_read (&self->pair, seq, 1, pick (self, 0, TEST_N_VOCAB));
+}
+
 /* ---- the other operations */
 
 static void
@@ -358,8 +369,10 @@ operate (Run *self)
 {
   gint kind = pick (self, 0, 40);
 
-  if (kind < 18)
+  if (kind < 16)
     decode (self);
+  else if (kind < 18)
+    go_on (self);
   else if (kind < 23)
     remove_range (self);
   else if (kind < 27)
