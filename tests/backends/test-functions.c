@@ -2,58 +2,7 @@
  * rows. */
 #include <math.h>
 
-#include "rig.h"
-
-static const gint64 lengths[] = { 1, 7, 8, 16, 31, 64, 100, 576, 1000 };
-
-typedef struct
-{
-  Rig *rig;
-  GRand *rand;
-  gint64 n;
-} Setup;
-
-typedef void (*CheckFn) (Setup *setup);
-
-static void
-for_each_isa_and_length (CheckFn check)
-{
-  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
-    for (gsize i = 0; i < G_N_ELEMENTS (lengths); i++)
-      {
-        g_autoptr (GRand) rand = g_rand_new_with_seed ((guint32) lengths[i]);
-        g_autoptr (Rig) rig = rig_new (*isa, 2);
-        Setup setup = { rig, rand, lengths[i] };
-        check (&setup);
-      }
-}
-
-static KvasirTensor *
-random_floats (Setup *setup, gint64 ne0, gint64 ne1, gint64 ne2)
-{
-  return rig_random (setup->rig, setup->rand, KVASIR_TYPE_F32, ne0, ne1, ne2);
-}
-
-static float
-get (const KvasirTensor *tensor, gint64 i, gint64 j, gint64 k)
-{
-  const char *p = tensor->data;
-
-  return *(const float *) (const void *) (p + i * 4 + j * (gint64) tensor->nb[1] +
-                                          k * (gint64) tensor->nb[2]);
-}
-
-static void
-compute (Setup *setup)
-{
-  g_assert_cmpint (rig_compute (setup->rig, 3, 0), ==, KVASIR_STATUS_OK);
-}
-
-static void
-assert_near (double value, double expected)
-{
-  g_assert_cmpfloat_with_epsilon (value, expected, 2e-6 * (1 + fabs (expected)));
-}
+#include "lengths.h"
 
 static double
 apply (KvasirUnary kind, double x)
@@ -120,14 +69,14 @@ check_unary_kind (Setup *setup, KvasirUnary kind)
   KvasirTensor *y = unary_node (setup, kind, x, NULL), *z = unary_node (setup, kind, x, up);
 
   spread (x, kind == KVASIR_UNARY_EXP ? 80 : 100);
-  compute (setup);
+  compute_setup (setup);
   for (int k = 0; k < 2; k++)
     for (int j = 0; j < 4; j++)
       for (gint64 i = 0; i < setup->n; i++)
         {
-          double expected = apply (kind, get (x, i, j, k));
-          assert_near (get (y, i, j, k), expected);
-          assert_near (get (z, i, j, k), expected * get (up, i, j, k));
+          double expected = apply (kind, get_float (x, i, j, k));
+          assert_near (get_float (y, i, j, k), expected);
+          assert_near (get_float (z, i, j, k), expected * get_float (up, i, j, k));
         }
 }
 
@@ -153,11 +102,11 @@ check_scale (Setup *setup)
 
   y->params.scale.scale = 0.37f;
   y->params.scale.bias = -2;
-  compute (setup);
+  compute_setup (setup);
   for (int k = 0; k < 2; k++)
     for (int j = 0; j < 4; j++)
       for (gint64 i = 0; i < setup->n; i++)
-        assert_near (get (y, i, j, k), get (x, i, j, k) * 0.37f - 2);
+        assert_near (get_float (y, i, j, k), get_float (x, i, j, k) * 0.37f - 2);
 }
 
 static void
@@ -174,13 +123,13 @@ check_oai (Setup *setup)
 
   spread (x, 20);
   spread (up, 20);
-  compute (setup);
+  compute_setup (setup);
   for (int k = 0; k < 2; k++)
     for (int j = 0; j < 4; j++)
       for (gint64 i = 0; i < setup->n; i++)
         {
-          double g = MIN (get (x, i, j, k), 7), u = CLAMP (get (up, i, j, k), -7, 7);
-          assert_near (get (y, i, j, k), g / (1 + exp (-1.702 * g)) * (u + 1));
+          double g = MIN (get_float (x, i, j, k), 7), u = CLAMP (get_float (up, i, j, k), -7, 7);
+          assert_near (get_float (y, i, j, k), g / (1 + exp (-1.702 * g)) * (u + 1));
         }
 }
 
@@ -206,7 +155,7 @@ test_tails (void)
       for (int i = 0; i < 32; i++)
         {
           double expected = log1p (exp (-0.25 * i));
-          g_assert_cmpfloat_with_epsilon (get (y, i, 0, 0), expected, 1e-6 * expected);
+          g_assert_cmpfloat_with_epsilon (get_float (y, i, 0, 0), expected, 1e-6 * expected);
         }
     }
 }
@@ -222,8 +171,8 @@ test_nan_survives (void)
       y->params.unary.kind = KVASIR_UNARY_SIGMOID;
       ((float *) x->data)[5] = NAN;
       g_assert_cmpint (rig_compute (rig, 1, 0), ==, KVASIR_STATUS_OK);
-      g_assert_true (isnan (get (y, 5, 0, 0)));
-      g_assert_cmpfloat (get (y, 6, 0, 0), ==, 0.5f);
+      g_assert_true (isnan (get_float (y, 5, 0, 0)));
+      g_assert_cmpfloat (get_float (y, 6, 0, 0), ==, 0.5f);
     }
 }
 

@@ -4,58 +4,7 @@
 #include <string.h>
 
 #include "backends/cpu/rows.h"
-#include "rig.h"
-
-static const gint64 lengths[] = { 1, 7, 8, 16, 31, 64, 100, 576, 1000 };
-
-typedef struct
-{
-  Rig *rig;
-  GRand *rand;
-  gint64 n;
-} Setup;
-
-typedef void (*CheckFn) (Setup *setup);
-
-static void
-for_each_isa_and_length (CheckFn check)
-{
-  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
-    for (gsize i = 0; i < G_N_ELEMENTS (lengths); i++)
-      {
-        g_autoptr (GRand) rand = g_rand_new_with_seed ((guint32) lengths[i]);
-        g_autoptr (Rig) rig = rig_new (*isa, 2);
-        Setup setup = { rig, rand, lengths[i] };
-        check (&setup);
-      }
-}
-
-static KvasirTensor *
-random_floats (Setup *setup, gint64 ne0, gint64 ne1, gint64 ne2)
-{
-  return rig_random (setup->rig, setup->rand, KVASIR_TYPE_F32, ne0, ne1, ne2);
-}
-
-static float
-get (const KvasirTensor *tensor, gint64 i, gint64 j, gint64 k)
-{
-  const char *p = tensor->data;
-
-  return *(const float *) (const void *) (p + i * 4 + j * (gint64) tensor->nb[1] +
-                                          k * (gint64) tensor->nb[2]);
-}
-
-static void
-compute (Setup *setup)
-{
-  g_assert_cmpint (rig_compute (setup->rig, 3, 0), ==, KVASIR_STATUS_OK);
-}
-
-static void
-assert_near (double value, double expected)
-{
-  g_assert_cmpfloat_with_epsilon (value, expected, 2e-6 * (1 + fabs (expected)));
-}
+#include "lengths.h"
 
 static void
 check_rms_norm (Setup *setup)
@@ -68,18 +17,18 @@ check_rms_norm (Setup *setup)
   KvasirTensor *z = rig_node (setup->rig, KVASIR_OP_RMS_NORM, (gint64[]){ n, 5, 3 }, x, NULL, NULL);
 
   y->params.norm.eps = z->params.norm.eps = 1e-3f;
-  compute (setup);
+  compute_setup (setup);
   for (int k = 0; k < 3; k++)
     for (int j = 0; j < 5; j++)
       {
         double sum = 0;
         for (gint64 i = 0; i < n; i++)
-          sum += (double) get (x, i, j, k) * get (x, i, j, k);
+          sum += (double) get_float (x, i, j, k) * get_float (x, i, j, k);
         for (gint64 i = 0; i < n; i++)
           {
-            double expected = get (x, i, j, k) / sqrt (sum / (double) n + 1e-3f);
-            assert_near (get (z, i, j, k), expected);
-            assert_near (get (y, i, j, k), expected * get (w, i, 0, 0));
+            double expected = get_float (x, i, j, k) / sqrt (sum / (double) n + 1e-3f);
+            assert_near (get_float (z, i, j, k), expected);
+            assert_near (get_float (y, i, j, k), expected * get_float (w, i, 0, 0));
           }
       }
 }
@@ -100,14 +49,14 @@ check_binary (Setup *setup, KvasirOp op, guint repeat)
   KvasirTensor *b = random_floats (setup, ne[0], ne[1], ne[2]);
   KvasirTensor *y = rig_node (setup->rig, op, (gint64[]){ n, 4, 3 }, a, b, NULL);
 
-  compute (setup);
+  compute_setup (setup);
   for (int k = 0; k < 3; k++)
     for (int j = 0; j < 4; j++)
       for (gint64 i = 0; i < n; i++)
         {
-          float value = get (b, ne[0] == 1 ? 0 : i, ne[1] == 1 ? 0 : j, ne[2] == 1 ? 0 : k);
-          float first = get (a, i, j, k);
-          assert_near (get (y, i, j, k), op == KVASIR_OP_ADD ? first + value : first * value);
+          float value = get_float (b, ne[0] == 1 ? 0 : i, ne[1] == 1 ? 0 : j, ne[2] == 1 ? 0 : k);
+          float first = get_float (a, i, j, k);
+          assert_near (get_float (y, i, j, k), op == KVASIR_OP_ADD ? first + value : first * value);
         }
 }
 
@@ -163,10 +112,10 @@ check_table (KvasirCpuIsa isa, KvasirType type)
                        table->nb[1]);
       kvasir_scalar_to_float[type](row, expected, 96);
       for (int j = 0; j < 96; j++)
-        g_assert_cmpfloat_with_epsilon (get (got, j, places[i], 0), expected[j], 1e-6f);
+        g_assert_cmpfloat_with_epsilon (get_float (got, j, places[i], 0), expected[j], 1e-6f);
     }
   for (int j = 0; j < 96; j++)
-    g_assert_cmpfloat (get (got, j, 5, 0), ==, 0);
+    g_assert_cmpfloat (get_float (got, j, 5, 0), ==, 0);
 }
 
 static void
@@ -195,7 +144,7 @@ check_weights (KvasirCpuIsa isa, KvasirType type)
     for (int j = 0; j < 512; j++)
       {
         float expected = floats[wanted[i] * 512 + j];
-        g_assert_cmpfloat_with_epsilon (get (got, j, i, 0), expected,
+        g_assert_cmpfloat_with_epsilon (get_float (got, j, i, 0), expected,
                                         1e-5f * fabsf (expected) + 1e-7f);
       }
 }
