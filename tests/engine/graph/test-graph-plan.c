@@ -184,7 +184,7 @@ test_unsupported (Fixture *self, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
   KvasirGraph *g = kvasir_graph_new ();
-  KvasirTensor *w = kvasir_graph_input (g, "w", KVASIR_TYPE_TQ1_0, 256, 4, KVASIR_DYN_NONE);
+  KvasirTensor *w = kvasir_graph_input (g, "w", KVASIR_TYPE_Q8_K, 256, 4, KVASIR_DYN_NONE);
   KvasirTensor *x = kvasir_graph_input (g, "x", KVASIR_TYPE_F32, 256, 1, KVASIR_DYN_TOKENS);
   g_autoptr (KvasirGraphPlan) plan = NULL;
 
@@ -194,7 +194,7 @@ test_unsupported (Fixture *self, gconstpointer data)
   g_assert_null (plan);
   g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED);
   g_assert_nonnull (strstr (error->message, "ffn_up-7"));
-  g_assert_nonnull (strstr (error->message, "tq1_0 [256, 4]"));
+  g_assert_nonnull (strstr (error->message, "q8_K [256, 4]"));
 }
 
 int
