@@ -70,8 +70,8 @@ any_would_miss (const Naive *self, const Naive *after)
   return FALSE;
 }
 
-/* Whether the cells that @dst gets include some that its next token reads, but that the sliding
- * half of @src has lost. */
+/* Whether the halves of @src hold different cells among those that @dst gets and its next token
+ * reads. */
 static gboolean
 copy_would_miss (const Naive *self, guint src, guint dst, Range range)
 {
@@ -82,15 +82,18 @@ copy_would_miss (const Naive *self, guint src, guint dst, Range range)
   for (guint i = 0; i < self->caches[0].size; i++)
     if (naive_cache_meets (&self->caches[0], src, i, range.p0, range.p1))
       last = MAX (last, naive_cache_peek (&self->caches[0], src, i)->pos);
+  if (last < 0)
+    return FALSE;
   last = MAX (last, naive_cache_last (&self->caches[0], dst));
-  for (guint i = 0; i < self->caches[0].size; i++)
-    if (naive_cache_meets (&self->caches[0], src, i, range.p0, range.p1))
-      {
-        gint32 pos = naive_cache_peek (&self->caches[0], src, i)->pos;
+  for (guint c = 0; c < 2; c++)
+    for (guint i = 0; i < self->caches[c].size; i++)
+      if (naive_cache_meets (&self->caches[c], src, i, range.p0, MIN (range.p1, last + 1)))
+        {
+          gint32 pos = naive_cache_peek (&self->caches[c], src, i)->pos;
 
-        if (!naive_cache_masks (&self->caches[1], pos, last + 1) && !slides_with (self, src, pos))
-          return TRUE;
-      }
+          if (!naive_cache_masks (&self->caches[1], pos, last + 1) && !slides_with (self, src, pos))
+            return TRUE;
+        }
   return FALSE;
 }
 
