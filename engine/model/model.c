@@ -163,6 +163,16 @@ count_params (KvasirModel *self)
   self->info.type_name = kvasir_type_get_name ((int) best);
 }
 
+/* The first layer that attends speaks for all that do; of models without attention the first. */
+static const KvasirLayerHparams *
+peek_typical_layer (const KvasirHparams *hp)
+{
+  for (guint i = 0; i < hp->n_layers; i++)
+    if (hp->layers[i].n_kv_heads > 0)
+      return &hp->layers[i];
+  return &hp->layers[0];
+}
+
 static void
 describe (KvasirModel *self)
 {
@@ -172,8 +182,8 @@ describe (KvasirModel *self)
   info->memory_class = hp->memory_class;
   info->n_layers = hp->n_layers;
   info->n_embd = hp->n_embd;
-  info->n_heads = hp->layers[0].n_heads;
-  info->n_kv_heads = hp->layers[0].n_kv_heads;
+  info->n_heads = peek_typical_layer (hp)->n_heads;
+  info->n_kv_heads = peek_typical_layer (hp)->n_kv_heads;
   info->head_dim = hp->head_dim_k;
   info->n_ff = hp->layers[0].n_ff;
   info->n_vocab = hp->n_vocab;

@@ -437,6 +437,8 @@ test_info_states (void)
   check_cache (out, 0, "attn", 4096, 0, 128);
   check_cache (out, 1, "recurrent", 16, 0, 30336);
   g_assert_nonnull (strstr (text.out, "for each sequence, whatever its length"));
+  /* Not those of its first layer, which does not attend. */
+  g_assert_nonnull (strstr (text.out, "4 of 16, 2 for keys and values"));
 }
 
 static void
