@@ -22,7 +22,7 @@ typedef struct
 static const Set sets[] = {
   { "kv-unified", { 0.02, 0.01 }, 42 },  { "kv-streams", { 0.02, 0.01 }, 22 },
   { "kv-noflash", { 0.02, 0.01 }, 18 },  { "kv-quant", { 0.02, 0.01 }, 26 },
-  { "kv-mla", { 0.02, 0.01 }, 23 },      { "kv-mrope", { 0.02, 0.01 }, 22 },
+  { "kv-mla", { 0.02, 0.01 }, 22 },      { "kv-mrope", { 0.02, 0.01 }, 22 },
   { "iswa", { 0.02, 0.01 }, 28 },        { "iswa-streams", { 0.02, 0.01 }, 23 },
   { "iswa-full", { 0.02, 0.01 }, 24 },   { "iswa-chunked", { 0.02, 0.01 }, 24 },
   { "iswa-reuse", { 0.02, 0.01 }, 13 },  { "recurrent", { 0.02, 0.01 }, 16 },
