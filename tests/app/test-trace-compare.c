@@ -6,6 +6,10 @@ static const char row[] =
     "\"logits\":[{\"i\":1,\"argmax\":5,\"gap\":0.5,\"lse\":6.0,\"at\":[1.0,-2.0]}],"
     "\"mask\":[[0,1]]}";
 
+static const char states[] =
+    "{\"n\":0,\"op\":\"clear\",\"ret\":null,\"state\":{\"caches\":[{\"cells\":"
+    "[[0,4,[0]],[1,7,[2]]]}]}}";
+
 typedef struct
 {
   const char *name;
@@ -34,6 +38,9 @@ static const Case cases[] = {
   { "score-within", "{\"n\":0,\"op\":\"score\",\"ret\":2.0}", "2.0", "2.019", TRUE },
   { "score-outside", "{\"n\":0,\"op\":\"score\",\"ret\":2.0}", "2.0", "2.021", FALSE },
   { "true-and-one", "{\"n\":0,\"op\":\"load\",\"ret\":true}", "true", "1", FALSE },
+  { "other-cell-of-a-state", states, "[1,7", "[2,7", TRUE },
+  { "other-position-of-a-state", states, "[1,7", "[1,8", FALSE },
+  { "other-owner-of-a-state", states, "[2]", "[1]", FALSE },
   { "clear-gap-needed",
     "{\"n\":0,\"op\":\"decode\",\"ret\":0,\"logits\":[{\"i\":0,\"argmax\":5,"
     "\"gap\":0.05,\"lse\":1.0,\"at\":[1.0]}]}",
