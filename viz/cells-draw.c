@@ -19,7 +19,8 @@ append_cache_words (const KvasirCacheShot *cache, GString *text)
   if (cache->n_layers == 0)
     g_string_append (text, _ ("no layer reads it"));
   else
-    g_string_append_printf (text, _ ("%u layers · %s per cell · %s"), cache->n_layers,
+    g_string_append_printf (text, _ ("%s · %s per cell · %s"),
+                            kvasir_format_layers (cache->n_layers).s,
                             kvasir_format_size (cache->bytes_per_cell).s, cache->type_k);
   if (cache->n_layers > 0 && strcmp (cache->type_k, cache->type_v) != 0)
     g_string_append_printf (text, "/%s", cache->type_v);
@@ -34,8 +35,9 @@ draw_lane_head (KvasirCellsView *self, KvasirCanvas *canvas, const KvasirCellsLa
   g_autoptr (GString) text = g_string_new (NULL);
   guint first, end;
   if (cache->is_recurrent)
-    g_string_append_printf (text, _ ("%s states · %u layers · %s per sequence"), cache->name,
-                            cache->n_layers, kvasir_format_size (cache->bytes_per_cell).s);
+    g_string_append_printf (text, _ ("%s states · %s · %s per sequence"), cache->name,
+                            kvasir_format_layers (cache->n_layers).s,
+                            kvasir_format_size (cache->bytes_per_cell).s);
   else
     append_cache_words (cache, text);
   if (cache->n_streams > 1)

@@ -13,11 +13,12 @@ append_price (const KvasirCacheShot *cache, GString *out)
 {
   guint64 half = cache->bytes_per_cell / 2;
   if (g_strcmp0 (cache->type_k, cache->type_v) == 0)
-    g_string_append_printf (out, _ ("K %s + V %s over %u layers"), kvasir_format_size (half).s,
-                            kvasir_format_size (cache->bytes_per_cell - half).s, cache->n_layers);
+    g_string_append_printf (out, _ ("K %s + V %s over %s"), kvasir_format_size (half).s,
+                            kvasir_format_size (cache->bytes_per_cell - half).s,
+                            kvasir_format_layers (cache->n_layers).s);
   else
-    g_string_append_printf (out, _ ("K+V %s over %u layers"),
-                            kvasir_format_size (cache->bytes_per_cell).s, cache->n_layers);
+    g_string_append_printf (out, _ ("K+V %s over %s"), kvasir_format_size (cache->bytes_per_cell).s,
+                            kvasir_format_layers (cache->n_layers).s);
 }
 
 static void
@@ -63,8 +64,9 @@ describe_state (KvasirCellsView *self, const KvasirSpan *span, guint cell, GStri
   kvasir_palette_append_letters (out, set, " ", 8);
   g_string_append_printf (out, _ (" · written at step %s\n"),
                           kvasir_format_count (cache->steps[cell]).s);
-  g_string_append_printf (out, _ ("%s over %u layers, whatever the length of the text\n"),
-                          kvasir_format_size (cache->bytes_per_cell).s, cache->n_layers);
+  g_string_append_printf (out, _ ("%s over %s, whatever the length of the text\n"),
+                          kvasir_format_size (cache->bytes_per_cell).s,
+                          kvasir_format_layers (cache->n_layers).s);
 }
 
 static void

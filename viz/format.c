@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <glib/gi18n.h>
+
 #define KIB 1024.0
 #define MIB (1024.0 * 1024.0)
 #define GIB (1024.0 * 1024.0 * 1024.0)
@@ -96,6 +98,14 @@ kvasir_format_mib_difference (guint64 a, guint64 b)
   KvasirFormatted out;
   const char *sign = strcmp (number.s, "0.0") == 0 ? "" : less ? "\342\210\222" : "+";
   g_snprintf (out.s, sizeof out.s, "%s%s", sign, number.s);
+  return out;
+}
+
+KvasirFormatted
+kvasir_format_layers (guint n)
+{
+  KvasirFormatted out;
+  g_snprintf (out.s, sizeof out.s, ngettext ("%u layer", "%u layers", n), n);
   return out;
 }
 

@@ -28,6 +28,8 @@ KvasirFormatted kvasir_format_size (guint64 n_bytes);
 KvasirFormatted kvasir_format_mib (guint64 n_bytes);
 /* "+1.0", "−3.0", "0.0": @a less @b in MiB. */
 KvasirFormatted kvasir_format_mib_difference (guint64 a, guint64 b);
+/* "1 layer", "30 layers". */
+KvasirFormatted kvasir_format_layers (guint n);
 /* "180 µs", "3.4 ms", "1.9 s", "2 min 5 s". */
 KvasirFormatted kvasir_format_duration (gint64 us);
 

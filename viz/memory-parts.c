@@ -310,8 +310,8 @@ kvasir_memory_view_add_layers (KvasirMemoryView *self, double y, double height)
     largest = MAX (largest, MAX (self->sums->layers[i].k, self->sums->layers[i].v));
   while (step * slot < 24 * self->unit)
     step *= 5;
-  g_autofree char *note =
-      g_strdup_printf (_ ("%s over %u layers"), kvasir_format_size (self->sums->kv_bytes).s, n);
+  g_autofree char *note = g_strdup_printf (
+      _ ("%s over %s"), kvasir_format_size (self->sums->kv_bytes).s, kvasir_format_layers (n).s);
   add_head (self, y, _ ("KV per layer"), note);
   for (guint i = 0; i < n; i++)
     {

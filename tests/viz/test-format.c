@@ -50,6 +50,13 @@ test_difference (void)
 }
 
 static void
+test_layers (void)
+{
+  g_assert_cmpstr (kvasir_format_layers (1).s, ==, "1 layer");
+  g_assert_cmpstr (kvasir_format_layers (30).s, ==, "30 layers");
+}
+
+static void
 test_duration (void)
 {
   g_assert_cmpstr (kvasir_format_duration (180).s, ==, "180 µs");
@@ -144,6 +151,7 @@ main (int argc, char **argv)
   g_test_add_func ("/viz/format/range-of-one-is-one-number", test_range);
   g_test_add_func ("/viz/format/size-in-the-fitting-unit", test_size);
   g_test_add_func ("/viz/format/difference-is-signed", test_difference);
+  g_test_add_func ("/viz/format/layers-are-counted-in-words", test_layers);
   g_test_add_func ("/viz/format/duration-in-the-fitting-unit", test_duration);
   g_test_add_func ("/viz/format/token-bytes-become-one-line", test_visible);
   g_test_add_func ("/viz/palette/hues-are-okabe-ito", test_hues);
