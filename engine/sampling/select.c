@@ -6,17 +6,19 @@
 
 typedef struct
 {
-  double goal; /* kept is what has less than this before it */
-  float peak;
-  gboolean by_mass;
+  double goal;                    /* kept is what has less than this before it */
+  const KvasirPickWeight *weight; /* (nullable): each counts as one */
 } Rule;
 
 static inline double
 weigh (const Rule *rule, guint64 pick)
 {
-  if (!rule->by_mass)
+  const KvasirPickWeight *by = rule->weight;
+  if (by == NULL)
     return 1.0;
-  return (double) kvasir_exp_negative (kvasir_pick_get_logit (pick) - rule->peak);
+  float logit =
+      by->logits != NULL ? by->logits[kvasir_pick_get_id (pick)] : kvasir_pick_get_logit (pick);
+  return (double) kvasir_exp_negative ((logit - by->peak) * by->scale);
 }
 
 static inline guint
@@ -108,13 +110,13 @@ kvasir_pick_keep_best (guint64 *picks, guint n, guint n_wanted)
 {
   if (n <= n_wanted)
     return n;
-  Rule rule = { .goal = n_wanted, .by_mass = FALSE };
+  Rule rule = { .goal = n_wanted };
   return keep (picks, n, &rule);
 }
 
 guint
-kvasir_pick_keep_mass (guint64 *picks, guint n, double mass, float peak)
+kvasir_pick_keep_mass (guint64 *picks, guint n, double mass, const KvasirPickWeight *weight)
 {
-  Rule rule = { .goal = mass, .peak = peak, .by_mass = TRUE };
+  Rule rule = { .goal = mass, .weight = weight };
   return keep (picks, n, &rule);
 }

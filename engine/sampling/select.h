@@ -66,8 +66,17 @@ kvasir_exp_negative (float x)
 
 /* Keeps the @n_wanted best at the front, in no order. Returns how many there are. */
 guint kvasir_pick_keep_best (guint64 *picks, guint n, guint n_wanted);
-/* Keeps the shortest row of best ones whose sum of exp (logit - @peak) reaches @mass. */
-guint kvasir_pick_keep_mass (guint64 *picks, guint n, double mass, float peak);
+/* How much a pick weighs: exp ((logit - peak) * scale), of the logit in it or, where its order is
+ * another, of the one that @logits holds for its id. */
+typedef struct
+{
+  float peak;
+  float scale;
+  const float *logits; /* (unowned) (nullable) */
+} KvasirPickWeight;
+
+/* Keeps the shortest row of best ones whose weights reach @mass. */
+guint kvasir_pick_keep_mass (guint64 *picks, guint n, double mass, const KvasirPickWeight *weight);
 /* Ascending, which is best first. For a few: the time is quadratic. */
 void kvasir_pick_sort_few (guint64 *picks, guint n);
 
