@@ -140,7 +140,7 @@ kvasir_cut_xtc (KvasirPool *pool, float threshold)
   guint64 worst = find_worst_above (pool, n, mass);
   for (guint i = 0; i < n; i++)
     if (pool->picks[i] < worst)
-      kvasir_pool_edit (pool, (gint32) kvasir_pick_get_id (pool->picks[i]), -INFINITY);
+      kvasir_pool_remove (pool, (gint32) kvasir_pick_get_id (pool->picks[i]));
   kvasir_pool_settle (pool);
 }
 

@@ -79,14 +79,28 @@ kvasir_pool_refresh (KvasirPool *self)
   self->scale = scale;
 }
 
-void
-kvasir_pool_edit (KvasirPool *self, gint32 id, float logit)
+static void
+write_logit (KvasirPool *self, gint32 id, float logit)
 {
   if (self->marks[id])
     return;
   self->marks[id] = 1;
   self->edited[self->n_edited++] = id;
-  self->logits[id] = isnan (logit) ? -INFINITY : MIN (logit, FLT_MAX);
+  self->logits[id] = logit;
+}
+
+void
+kvasir_pool_edit (KvasirPool *self, gint32 id, float logit)
+{
+  /* What is there stays there, or a penalty that overflows could leave nothing to draw. */
+  float usable = isnan (logit) ? -FLT_MAX : CLAMP (logit, -FLT_MAX, FLT_MAX);
+  write_logit (self, id, self->logits[id] > -INFINITY ? usable : -INFINITY);
+}
+
+void
+kvasir_pool_remove (KvasirPool *self, gint32 id)
+{
+  write_logit (self, id, -INFINITY);
 }
 
 static void

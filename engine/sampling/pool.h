@@ -36,9 +36,11 @@ void kvasir_pool_clear (KvasirPool *self);
 void kvasir_pool_load (KvasirPool *self, const float *logits);
 /* After the logits of the whole vocabulary were written from outside. */
 void kvasir_pool_refresh (KvasirPool *self);
-/* Gives a token another logit; of several for one token the first counts. Nothing is true of the
- * pool until it is settled. */
+/* Gives a token another logit, cut to what a float holds; of several for one token the first
+ * counts. Nothing is true of the pool until it is settled. */
 void kvasir_pool_edit (KvasirPool *self, gint32 id, float logit);
+/* The same, and the token is none of the pool. */
+void kvasir_pool_remove (KvasirPool *self, gint32 id);
 void kvasir_pool_settle (KvasirPool *self);
 
 guint kvasir_pool_count (const KvasirPool *self);

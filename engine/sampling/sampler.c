@@ -113,7 +113,10 @@ apply_biases (KvasirSampler *self)
   for (guint i = 0; i < self->biases->len; i++)
     {
       const Bias *b = &g_array_index (self->biases, Bias, i);
-      kvasir_pool_edit (&self->pool, b->id, self->pool.logits[b->id] + b->bias);
+      if (b->bias == -INFINITY)
+        kvasir_pool_remove (&self->pool, b->id);
+      else
+        kvasir_pool_edit (&self->pool, b->id, self->pool.logits[b->id] + b->bias);
     }
   kvasir_pool_settle (&self->pool);
 }
