@@ -30,8 +30,9 @@ GQuark kvasir_cli_error_quark (void);
 /* Options that every subcommand that computes understands. */
 typedef struct
 {
-  char *isa;      /* (owned) (nullable) */
-  gint n_threads; /* 0: default */
+  char *isa;          /* (owned) (nullable) */
+  gint n_threads;     /* 0: default */
+  gboolean as_traces; /* no option: set by subcommands that follow recorded traces */
 } KvasirDeviceArgs;
 
 /* What a subcommand's line may hold. */

@@ -133,7 +133,7 @@ find_isa (const char *name, KvasirCpuIsa *isa, GError **error)
 KvasirDevice *
 kvasir_cli_open_device (const KvasirDeviceArgs *args, GError **error)
 {
-  KvasirCpuOptions options = { KVASIR_CPU_ISA_AUTO, args->n_threads };
+  KvasirCpuOptions options = { .n_threads = args->n_threads, .as_traces = args->as_traces };
   KvasirDevice *device;
 
   if (args->n_threads < 0 || args->n_threads > 1024)

@@ -192,6 +192,7 @@ kvasir_cli_run (int argc, char **argv)
     scenario->params.n_threads = (guint) device_args.n_threads;
   else
     device_args.n_threads = (int) scenario->params.n_threads;
+  device_args.as_traces = TRUE;
   device = kvasir_cli_open_device (&device_args, &error);
   if (device == NULL)
     return kvasir_cli_fail (error);

@@ -90,7 +90,7 @@ find_open_tile (const KvasirTensor *node,
 /* Quantised keys are met by queries rounded alike, in blocks of Q8_0: what integer products of the
  * two would give, and what traces were made with. */
 static void
-round_query (const KvasirCpuKernels *kernels, float *query, int64_t n)
+round_query_to_blocks (const KvasirCpuKernels *kernels, float *query, int64_t n)
 {
   KvasirBlockQ8_0 block;
   float piece[32];
@@ -106,6 +106,30 @@ round_query (const KvasirCpuKernels *kernels, float *query, int64_t n)
     }
 }
 
+static void
+round_query_to_halves (const KvasirCpuKernels *kernels, float *query, int64_t n)
+{
+  uint8_t halves[32 * 2];
+
+  for (int64_t i = 0; i < n; i += 32)
+    {
+      int64_t n_piece = n - i < 32 ? n - i : 32;
+      kernels->from_float[KVASIR_TYPE_F16](query + i, halves, n_piece);
+      kernels->to_float[KVASIR_TYPE_F16](halves, query + i, n_piece);
+    }
+}
+
+static void
+round_query (const KvasirTensor *node, const KvasirOpRun *run, float *query)
+{
+  KvasirType type = node->src[1]->type;
+
+  if (kvasir_type_get_block_len ((int) type) > 1)
+    round_query_to_blocks (run->kernels, query, node->params.attention.head_dim_k);
+  else if (run->as_traces && type == KVASIR_TYPE_F16)
+    round_query_to_halves (run->kernels, query, node->params.attention.head_dim_k);
+}
+
 /* The queries of a part in the order of the state's rows. */
 static void
 scale_query (const KvasirTensor *node,
@@ -115,7 +139,6 @@ scale_query (const KvasirTensor *node,
 {
   const KvasirAttentionParams *p = &node->params.attention;
   int64_t group = kvasir_attention_get_group (p);
-  bool rounds = kvasir_type_get_block_len ((int) node->src[1]->type) > 1;
 
   for (int64_t head = part->head; head < part->head_end; head++)
     for (int64_t t = part->token; t < part->token_end; t++)
@@ -124,8 +147,7 @@ scale_query (const KvasirTensor *node,
           const float *q = (void *) kvasir_tensor_get_row (node->src[0], head * group + g, t, 0);
 
           memcpy (query, q, (size_t) p->head_dim_k * sizeof *q);
-          if (rounds)
-            round_query (run->kernels, query, p->head_dim_k);
+          round_query (node, run, query);
           for (int64_t i = 0; i < p->head_dim_k; i++)
             query[i] *= p->scale;
         }

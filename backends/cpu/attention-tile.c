@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/cpu/attention-trace.h"
+
 /* Elements of one head in 64 rows of a cache. */
 typedef struct
 {
@@ -94,6 +96,23 @@ cap_scores (float cap, float *scores)
     scores[i] = cap * tanhf (scores[i] / cap);
 }
 
+/* Scores of one row as the softmax wants them. */
+static void
+finish_scores (const KvasirTensor *node,
+               const KvasirAttentionTile *tile,
+               int64_t row,
+               float *scores)
+{
+  const KvasirAttentionParams *p = &node->params.attention;
+  int64_t group = kvasir_attention_get_group (p);
+
+  if (p->softcap != 0)
+    cap_scores (p->softcap, scores);
+  if (p->max_bias != 0)
+    add_distances (node, &tile->part, tile->head * group + row % group,
+                   tile->part.token + row / group, scores);
+}
+
 /* Scores of one row to weights, and what was summed before to the new maximum. */
 static void
 update_row (const KvasirTensor *node,
@@ -104,7 +123,7 @@ update_row (const KvasirTensor *node,
 {
   const KvasirAttentionParams *p = &node->params.attention;
   const KvasirAttentionState *state = &tile->state;
-  int64_t group = kvasir_attention_get_group (p), token = tile->part.token + row / group;
+  int64_t token = tile->part.token + row / kvasir_attention_get_group (p);
   uint64_t open = kvasir_attention_get_word (node, token, tile->part.cell);
   float *out = state->out + row * p->head_dim_v;
 
@@ -113,13 +132,27 @@ update_row (const KvasirTensor *node,
       memset (scores, 0, KVASIR_TILE * sizeof (float));
       return;
     }
-  if (p->softcap != 0)
-    cap_scores (p->softcap, scores);
-  if (p->max_bias != 0)
-    add_distances (node, &tile->part, tile->head * group + row % group, token, scores);
+  finish_scores (node, tile, row, scores);
   float factor = run->kernels->softmax (scores, open, &state->max[row], &state->sum[row]);
   if (factor != 1)
     run->kernels->scale (out, factor, 0, out, p->head_dim_v);
+}
+
+/* Scores and values of a tile as in recorded traces. */
+static void
+mix_halves (const KvasirTensor *node,
+            const KvasirOpRun *run,
+            const KvasirAttentionTile *tile,
+            const Slice *values,
+            const KvasirAttentionScratch *scratch)
+{
+  const Slice none = { .cell = -1 };
+
+  for (int64_t row = 0; row < tile->n_rows; row++)
+    finish_scores (node, tile, row, scratch->scores + row * KVASIR_TILE);
+  kvasir_attention_sum_halves (node, run, tile,
+                               expand_slice (run, values, &none, scratch->rows, scratch->row_width),
+                               scratch);
 }
 
 static bool
@@ -254,6 +287,11 @@ kvasir_attention_add_tile (const KvasirTensor *node,
   Slice next = { node->src[1], part->stream, tile->next_cell, tile->next_head * dk, dk };
 
   score_tile (run, tile, &keys, p->v_transposed ? &next : &values, scratch);
+  if (kvasir_attention_sums_halves (node, run))
+    {
+      mix_halves (node, run, tile, &values, scratch);
+      return;
+    }
   for (int64_t row = 0; row < tile->n_rows; row++)
     update_row (node, run, tile, row, scratch->scores + row * KVASIR_TILE);
   if (p->v_transposed)

@@ -20,6 +20,9 @@ typedef struct
 {
   KvasirCpuIsa isa;
   int n_threads; /* 0: as many as physical cores, at most 16 */
+  /* Rounds where recorded traces were rounded, to be compared with them: queries beside F16 keys
+   * and sums of F16 values to halves, angles of positions to floats. Slower and less exact. */
+  bool as_traces;
 } KvasirCpuOptions;
 
 /* The name of an instruction set for people and for --isa: "scalar", "avx2", "avx512-vnni". */

@@ -145,6 +145,7 @@ kvasir_cpu_device_new (const KvasirCpuOptions *options)
   if (cpu == NULL)
     return NULL;
   cpu->setup.kernels = kernels;
+  cpu->setup.as_traces = wanted->as_traces;
   cpu->setup.max_threads = min_int (kvasir_machine_get_n_cpus (), MAX_THREADS);
   cpu->setup.pool = kvasir_pool_new (cpu->setup.max_threads);
   if (cpu->setup.pool == NULL)

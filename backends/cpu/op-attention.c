@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/cpu/attention-trace.h"
+
 /* Steps of up to as many tokens are split over the cells. */
 #define SPLIT_TOKENS 8
 #define MAX_SPLITS 16
@@ -24,10 +26,11 @@ get_n_tokens (const KvasirTensor *node)
   return node->src[0]->ne[2];
 }
 
+/* Sums of halves keep the order of the cells. */
 static bool
-is_split (const KvasirTensor *node)
+is_split (const KvasirTensor *node, const KvasirOpRun *run)
 {
-  return get_n_tokens (node) <= SPLIT_TOKENS;
+  return get_n_tokens (node) <= SPLIT_TOKENS && !kvasir_attention_sums_halves (node, run);
 }
 
 static int64_t
@@ -108,7 +111,7 @@ get_pieces_per_stream (const KvasirOpItem *item, const KvasirOpRun *run)
 static int64_t
 count_attend (const KvasirOpItem *item, const KvasirOpRun *run)
 {
-  if (is_split (item->node))
+  if (is_split (item->node, run))
     return get_n_tokens (item->node) > 0 ? get_n_splits (item, run) : 0;
   return item->node->params.attention.n_kv_heads * get_n_streams (run) *
          get_pieces_per_stream (item, run);
@@ -203,7 +206,7 @@ attend_piece (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 static void
 run_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 {
-  if (is_split (item->node))
+  if (is_split (item->node, run))
     attend_split (item, run, piece);
   else
     attend_piece (item, run, piece);
@@ -218,7 +221,7 @@ fetch_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
                        ? keys->nb[1]
                        : KVASIR_FETCH_BYTES / KVASIR_TILE;
 
-  if (!is_split (item->node))
+  if (!is_split (item->node, run))
     return;
   int64_t cell = get_split (item, run, piece, 0).cell;
   for (int64_t i = 0; i < KVASIR_TILE; i++)
@@ -230,8 +233,7 @@ fetch_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 static int64_t
 count_merge (const KvasirOpItem *item, const KvasirOpRun *run)
 {
-  (void) run;
-  return is_split (item->node) ? get_n_tokens (item->node) : 0;
+  return is_split (item->node, run) ? get_n_tokens (item->node) : 0;
 }
 
 static void

@@ -46,7 +46,8 @@ fill_pair (const KvasirRopeTurn *turn, int i, const int32_t *positions, int64_t 
 
   for (int64_t t = 0; t < n; t++)
     {
-      double theta = positions[t] * frequency;
+      double theta = turn->as_traces ? kvasir_rope_get_float_angle (turn, i, positions[t])
+                                     : positions[t] * frequency;
       table[t * 2 * n_pairs + i] = (float) (cos (theta) * turn->magnitude);
       table[t * 2 * n_pairs + n_pairs + i] = (float) (sin (theta) * turn->magnitude);
     }
@@ -61,7 +62,7 @@ run_angles (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   float *table = (float *) (void *) item->slot + first * node->params.rope.n_rot;
   KvasirRopeTurn turn = kvasir_rope_get_turn (node);
 
-  (void) run;
+  turn.as_traces = run->as_traces;
   for (int i = 0; i < node->params.rope.n_rot / 2; i++)
     fill_pair (&turn, i, get_positions (node, i) + first, n, table);
 }

@@ -21,6 +21,7 @@ typedef struct
   const KvasirCpuKernels *kernels;
   const KvasirStep *step;
   int n_threads;    /* that share the step: may decide how work is cut, never what comes out */
+  bool as_traces;   /* as the device was made, cpu.h */
   uint8_t *scratch; /* this thread's own */
 } KvasirOpRun;
 

@@ -56,6 +56,7 @@ get_run (const KvasirPlan *plan, int thread)
   return (KvasirOpRun){ .kernels = plan->setup->kernels,
                         .step = plan->step,
                         .n_threads = plan->n_threads,
+                        .as_traces = plan->setup->as_traces,
                         .scratch = plan->scratch + (size_t) thread * plan->scratch_bytes };
 }
 

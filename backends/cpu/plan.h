@@ -17,6 +17,7 @@
 typedef struct
 {
   const KvasirCpuKernels *kernels;
+  bool as_traces; /* cpu.h */
   KvasirPool *pool;
   int max_threads; /* that plans keep scratch for */
   int n_decode;    /* threads of steps of one token */

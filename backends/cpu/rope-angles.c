@@ -31,6 +31,15 @@ kvasir_rope_get_turn (const KvasirTensor *node)
   return turn;
 }
 
+/* How much of pair @i's angle is the unscaled one. */
+static double
+get_mix (const KvasirRopeTurn *turn, int i)
+{
+  double ramp = (i - turn->low) / fmax (0.001, turn->high - turn->low);
+
+  return (1 - fmin (fmax (ramp, 0), 1)) * (double) turn->params->ext_factor;
+}
+
 double
 kvasir_rope_get_frequency (const KvasirRopeTurn *turn, int i)
 {
@@ -42,8 +51,24 @@ kvasir_rope_get_frequency (const KvasirRopeTurn *turn, int i)
   double scaled = theta * (double) p->freq_scale;
   if (p->ext_factor == 0)
     return scaled;
-  double ramp = (i - turn->low) / fmax (0.001, turn->high - turn->low);
-  double mix = (1 - fmin (fmax (ramp, 0), 1)) * (double) p->ext_factor;
+  double mix = get_mix (turn, i);
+  return scaled * (1 - mix) + theta * mix;
+}
+
+float
+kvasir_rope_get_float_angle (const KvasirRopeTurn *turn, int i, int32_t position)
+{
+  const KvasirRopeParams *p = turn->params;
+  float step = powf (p->freq_base, -2.0f / (float) p->n_rot), theta = (float) position;
+
+  for (int j = 0; j < i; j++)
+    theta *= step;
+  if (turn->factors != NULL)
+    theta /= turn->factors[i];
+  float scaled = theta * p->freq_scale;
+  if (p->ext_factor == 0)
+    return scaled;
+  float mix = (float) get_mix (turn, i);
   return scaled * (1 - mix) + theta * mix;
 }
 

@@ -27,17 +27,28 @@ free_tensor (gpointer data)
   g_free (tensor);
 }
 
-Rig *
-rig_new (KvasirCpuIsa isa, int n_threads)
+static Rig *
+new_rig (const KvasirCpuOptions *options)
 {
-  KvasirCpuOptions options = { isa, n_threads };
   Rig *rig = g_new0 (Rig, 1);
 
-  rig->device = kvasir_cpu_device_new (&options);
+  rig->device = kvasir_cpu_device_new (options);
   g_assert_nonnull (rig->device);
   rig->tensors = g_ptr_array_new_with_free_func (free_tensor);
   rig->nodes = g_ptr_array_new ();
   return rig;
+}
+
+Rig *
+rig_new (KvasirCpuIsa isa, int n_threads)
+{
+  return new_rig (&(KvasirCpuOptions){ isa, n_threads, false });
+}
+
+Rig *
+rig_new_as_traces (KvasirCpuIsa isa, int n_threads)
+{
+  return new_rig (&(KvasirCpuOptions){ isa, n_threads, true });
 }
 
 void

@@ -19,6 +19,8 @@ typedef struct
 const KvasirCpuIsa *rig_get_isas (void);
 
 Rig *rig_new (KvasirCpuIsa isa, int n_threads);
+/* On a device that rounds as recorded traces do. */
+Rig *rig_new_as_traces (KvasirCpuIsa isa, int n_threads);
 void rig_free (Rig *rig);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Rig, rig_free)
 

@@ -1,0 +1,16 @@
+/* backends/cpu/attention-trace.h - the sums of a tile as in recorded traces
+ *
+ * Thread: any; only the tile's state and scratch are written.
+ */
+#pragma once
+
+#include "backends/cpu/attention-tile.h"
+
+/* Whether @run asks for it and @node's values are such that it makes a difference. */
+bool kvasir_attention_sums_halves (const KvasirTensor *node, const KvasirOpRun *run);
+/* Adds a tile whose scores are final; @values: [64][scratch->row_width] from the head's first. */
+void kvasir_attention_sum_halves (const KvasirTensor *node,
+                                  const KvasirOpRun *run,
+                                  const KvasirAttentionTile *tile,
+                                  const float *values,
+                                  const KvasirAttentionScratch *scratch);
