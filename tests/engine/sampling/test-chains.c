@@ -70,8 +70,6 @@ read_params (GKeyFile *file, const char *group, KvasirSamplerParams *p)
   g_autofree int *order = g_key_file_get_integer_list (file, group, "order", &n_order, NULL);
   for (gsize i = 0; i < n_order; i++)
     p->order[i] = (KvasirSamplerStage) order[i];
-  /* What has no place in the order must be off without help from its setting; a temperature that is
-   * not there is one. */
   p->seed = 4;
 }
 
