@@ -9,6 +9,8 @@ typedef struct
 {
   gint n_prefill;
   gint n_decode;
+  gint depth;            /* tokens already in the cache before anything is timed */
+  char *type_k, *type_v; /* (owned) (nullable) */
 } BenchArgs;
 
 /* Tokens per second. */
@@ -28,19 +30,22 @@ decode_timed (KvasirContext *context, const KvasirBatch *batch, gint64 *us, GErr
   return code == KVASIR_DECODE_OK;
 }
 
-/* One prompt of @n_prefill tokens, then @n_decode single ones. What the tokens are does not matter
- * for speed; the ids only have to exist. */
+/* With @depth tokens in the cache, one prompt of @n_prefill tokens, then @n_decode single ones.
+ * What the tokens are does not matter for speed; the ids only have to exist. */
 static gboolean
 measure (KvasirContext *context, const BenchArgs *args, BenchResult *result, GError **error)
 {
   const guint n_vocab = kvasir_model_get_info (kvasir_context_get_model (context))->n_vocab;
-  g_autofree gint32 *tokens = g_new (gint32, args->n_prefill);
-  KvasirBatch batch = { .n_tokens = (guint) args->n_prefill, .tokens = tokens };
-  gint64 prefill_us = 0, decode_us = 0;
+  g_autofree gint32 *tokens = g_new (gint32, MAX (args->n_prefill, args->depth));
+  KvasirBatch batch = { .n_tokens = (guint) args->depth, .tokens = tokens };
+  gint64 depth_us = 0, prefill_us = 0, decode_us = 0;
 
   kvasir_memory_clear (kvasir_context_get_memory (context), FALSE);
-  for (gint i = 0; i < args->n_prefill; i++)
+  for (gint i = 0; i < MAX (args->n_prefill, args->depth); i++)
     tokens[i] = (gint32) (((guint) i * 7919u + 13u) % n_vocab);
+  if (args->depth > 0 && !decode_timed (context, &batch, &depth_us, error))
+    return FALSE;
+  batch.n_tokens = (guint) args->n_prefill;
   if (!decode_timed (context, &batch, &prefill_us, error))
     return FALSE;
   batch.n_tokens = 1;
@@ -49,6 +54,21 @@ measure (KvasirContext *context, const BenchArgs *args, BenchResult *result, GEr
       return FALSE;
   result->prefill = args->n_prefill * 1e6 / (double) MAX (prefill_us, 1);
   result->decode = args->n_decode * 1e6 / (double) MAX (decode_us, 1);
+  return TRUE;
+}
+
+static gboolean
+set_type (const char *name, KvasirType *type, GError **error)
+{
+  const int found = name != NULL ? kvasir_cli_find_cache_type (name) : (int) *type;
+
+  if (found < 0)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "unknown type \"%s\" for the cache", name);
+      return FALSE;
+    }
+  *type = (KvasirType) found;
   return TRUE;
 }
 
@@ -66,9 +86,13 @@ open_context (KvasirDevice *device, const char *name, const BenchArgs *args, GEr
   if (model == NULL)
     return NULL;
   kvasir_context_params_init (&params);
-  params.n_ctx = (guint) MAX (args->n_prefill, WARM_PREFILL) + (guint) args->n_decode + WARM_DECODE;
+  params.n_ctx = (guint) MAX (args->n_prefill, WARM_PREFILL) + (guint) args->n_decode +
+                 (guint) args->depth + WARM_DECODE;
   params.n_batch = params.n_ctx;
   params.n_seq_max = 1;
+  if (!set_type (args->type_k, &params.type_k, error) ||
+      !set_type (args->type_v, &params.type_v, error))
+    return NULL;
   return kvasir_context_new (model, &params, error);
 }
 
@@ -86,7 +110,7 @@ bench (const KvasirDeviceArgs *device_args, const char *name, const BenchArgs *a
   g_autoptr (GError) error = NULL;
   g_autoptr (KvasirDevice) device = kvasir_cli_open_device (device_args, &error);
   g_autoptr (KvasirContext) context = NULL;
-  const BenchArgs warm_up = { WARM_PREFILL, WARM_DECODE };
+  const BenchArgs warm_up = { WARM_PREFILL, WARM_DECODE, 0, NULL, NULL };
   BenchResult result = { 0, 0 };
 
   if (device == NULL)
@@ -110,7 +134,7 @@ bench (const KvasirDeviceArgs *device_args, const char *name, const BenchArgs *a
 int
 kvasir_cli_bench (int argc, char **argv)
 {
-  BenchArgs args = { 512, 64 };
+  BenchArgs args = { 512, 64, 0, NULL, NULL };
   KvasirDeviceArgs device_args = { NULL, 0 };
   gboolean json = FALSE;
   const GOptionEntry entries[] = {
@@ -118,22 +142,29 @@ kvasir_cli_bench (int argc, char **argv)
       "N" },
     { "decode", 0, 0, G_OPTION_ARG_INT, &args.n_decode, "Tokens written one by one (default 64)",
       "N" },
+    { "depth", 0, 0, G_OPTION_ARG_INT, &args.depth, "Tokens in the cache beforehand (default 0)",
+      "N" },
+    { "type-k", 0, 0, G_OPTION_ARG_STRING, &args.type_k, "Type of keys (default f16)", "TYPE" },
+    { "type-v", 0, 0, G_OPTION_ARG_STRING, &args.type_v, "Type of values (default f16)", "TYPE" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
     G_OPTION_ENTRY_NULL,
   };
   const KvasirCommandLine line = { "FILE.gguf - measure reading and writing speed", entries,
                                    &device_args, 1, 1 };
-  g_autofree char *isa = NULL;
+  g_autofree char *isa = NULL, *type_k = NULL, *type_v = NULL;
   int status;
   gboolean ok = kvasir_cli_parse (&line, &argc, &argv, &status);
 
   isa = device_args.isa;
+  type_k = args.type_k;
+  type_v = args.type_v;
   if (!ok)
     return status;
   if (args.n_prefill < 1 || args.n_prefill > 1 << 20 || args.n_decode < 1 ||
-      args.n_decode > 1 << 20)
+      args.n_decode > 1 << 20 || args.depth < 0 || args.depth > 1 << 20)
     {
-      g_printerr ("kvasir-cli: --prefill and --decode: 1 to %d expected\n", 1 << 20);
+      g_printerr ("kvasir-cli: --prefill and --decode: 1 to %d expected, --depth: 0 to %d\n",
+                  1 << 20, 1 << 20);
       return KVASIR_EXIT_USAGE;
     }
   return bench (&device_args, argv[1], &args, json);
