@@ -1,5 +1,7 @@
 #include "engine/memory/cells.h"
 
+#include <string.h>
+
 static gboolean
 allocate (KvasirCells *self)
 {
@@ -7,9 +9,9 @@ allocate (KvasirCells *self)
 
   ok = kvasir_bit_tree_init (&self->vacant, self->size) && ok;
   self->pos = g_try_new (gint32, self->size);
-  self->shift = g_try_new0 (gint32, self->size);
+  self->shift = g_try_new (gint32, self->size);
   self->origins = g_try_new (KvasirCellOrigin, self->size);
-  self->sets = g_try_new0 (guint64, (gsize) self->size * self->n_set_words);
+  self->sets = g_try_new (guint64, (gsize) self->size * self->n_set_words);
   self->owned = g_try_new0 (guint64, (gsize) self->n_seqs * self->n_words);
   self->spans = g_try_new (KvasirSeqSpan, self->n_seqs);
   return ok && self->pos != NULL && self->shift != NULL && self->origins != NULL &&
@@ -29,6 +31,10 @@ kvasir_cells_init (KvasirCells *self, guint size, guint n_seqs)
     return FALSE;
 
   self->is_special = self->n_set_words > 1;
+  /* Zeros are written too: pages that the system still has to find would otherwise be waited for
+   * by the tokens that come to them first. */
+  memset (self->shift, 0, size * sizeof *self->shift);
+  memset (self->sets, 0, (gsize) size * self->n_set_words * sizeof *self->sets);
   for (guint i = 0; i < size; i++)
     {
       self->pos[i] = -1;
