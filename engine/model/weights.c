@@ -1,5 +1,6 @@
 #include "engine/model/weights.h"
 
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -131,6 +132,25 @@ check_plain (const KvasirWeights *self, const char *name, int type, GError **err
   return FALSE;
 }
 
+/* NVFP4 weights count times a number of their own tensor, which no product here applies: without it
+ * they would only be wrong. */
+static gboolean
+check_scale (const KvasirWeights *self, const KvasirGgufTensor *found, GError **error)
+{
+  char scale[NAME_LEN];
+  gsize n = strlen (found->name);
+
+  if (found->type != KVASIR_TYPE_NVFP4 || !g_str_has_suffix (found->name, ".weight"))
+    return TRUE;
+  g_snprintf (scale, sizeof scale, "%.*s.scale", (int) (n - strlen (".weight")), found->name);
+  if (kvasir_gguf_find_tensor (self->gguf, scale) == NULL)
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+               "%s: %s: nvfp4 weights without a scale of their own expected, %s found",
+               kvasir_gguf_get_path (self->gguf), found->name, scale);
+  return FALSE;
+}
+
 /* A vector is added or multiplied as it is, so it must be plain; a matrix may have any type that
  * the device can multiply, which the plan checks. */
 static gboolean
@@ -141,6 +161,8 @@ check_tensor (KvasirWeights *self,
 {
   guint n_dims = ne[2] > 0 ? 3 : ne[1] > 0 ? 2 : 1;
 
+  if (!check_scale (self, found, error))
+    return FALSE;
   if (!has_shape (found, ne))
     {
       g_autofree char *expected = format_shape (n_dims, ne);
