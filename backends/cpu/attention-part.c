@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/cpu/attention-trace.h"
 #include "backends/cpu/blocks.h"
 
 /* The ends of two blocks of 32 that a head begins and ends in. */
@@ -126,7 +127,7 @@ round_query (const KvasirTensor *node, const KvasirOpRun *run, float *query)
 
   if (kvasir_type_get_block_len ((int) type) > 1)
     round_query_to_blocks (run->kernels, query, node->params.attention.head_dim_k);
-  else if (run->as_traces && type == KVASIR_TYPE_F16)
+  else if (type == KVASIR_TYPE_F16 && kvasir_attention_is_as_traces (node, run))
     round_query_to_halves (run->kernels, query, node->params.attention.head_dim_k);
 }
 

@@ -7,10 +7,19 @@
 
 #include <math.h>
 
+/* Steps of as many tokens were recorded by another path, with sums of f32. */
+#define LONG_STEP 64
+
+bool
+kvasir_attention_is_as_traces (const KvasirTensor *node, const KvasirOpRun *run)
+{
+  return run->as_traces && node->src[0]->ne[2] < LONG_STEP && !kvasir_op_is_rough (node);
+}
+
 bool
 kvasir_attention_sums_halves (const KvasirTensor *node, const KvasirOpRun *run)
 {
-  return run->as_traces && node->src[2]->type == KVASIR_TYPE_F16 &&
+  return kvasir_attention_is_as_traces (node, run) && node->src[2]->type == KVASIR_TYPE_F16 &&
          !node->params.attention.v_transposed;
 }
 

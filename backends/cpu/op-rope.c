@@ -62,7 +62,7 @@ run_angles (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   float *table = (float *) (void *) item->slot + first * node->params.rope.n_rot;
   KvasirRopeTurn turn = kvasir_rope_get_turn (node);
 
-  turn.as_traces = run->as_traces;
+  turn.as_traces = run->as_traces && !kvasir_op_is_rough (node);
   for (int i = 0; i < node->params.rope.n_rot / 2; i++)
     fill_pair (&turn, i, get_positions (node, i) + first, n, table);
 }

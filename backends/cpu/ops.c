@@ -134,3 +134,13 @@ kvasir_op_shares_slot (const KvasirTensor *a, const KvasirTensor *b)
          x->ne[1] == y->ne[1] && x->nb[1] == y->nb[1] &&
          memcmp (x->dyn, y->dyn, sizeof x->dyn) == 0;
 }
+
+bool
+kvasir_op_is_rough (const KvasirTensor *node)
+{
+  const KvasirTensor *source = node->src[0];
+
+  while (source != NULL && source->op != KVASIR_OP_MUL_MAT)
+    source = source->src[0];
+  return source != NULL && kvasir_type_get_block_len ((int) source->src[0]->type) > 1;
+}

@@ -92,6 +92,10 @@ bool kvasir_tensor_has_shape_of (const KvasirTensor *a, const KvasirTensor *b);
 /* The address of row (i1, i2, i3). */
 uint8_t *kvasir_tensor_get_row (const KvasirTensor *tensor, int64_t i1, int64_t i2, int64_t i3);
 
+/* Whether the first source comes from a product with a quantised matrix. It then differs from a
+ * recorded one by more than what rounding alike could mend; as_traces would only add noise. */
+bool kvasir_op_is_rough (const KvasirTensor *node);
+
 /* Row (at[0], at[1], at[2]) of a result. */
 typedef void (*KvasirRowFn) (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[3]);
 
