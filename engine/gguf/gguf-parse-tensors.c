@@ -13,8 +13,8 @@ enum
   MIN_TENSOR_BYTES = 8 + 4 + 4 + 8,
 };
 
-static const char *
-get_tensor_name (gconstpointer owner, guint32 i, gsize *len)
+const char *
+kvasir_gguf_get_tensor_name (gconstpointer owner, guint32 i, gsize *len)
 {
   const KvasirGguf *self = owner;
 
@@ -194,7 +194,8 @@ kvasir_gguf_parse_tensors (KvasirGguf *self, KvasirGgufReader *reader, guint64 n
                                        MIN_TENSOR_BYTES, error))
     return FALSE;
   self->tensors = g_try_new0 (KvasirGgufTensor, MAX (n, 1));
-  if (!self->tensors || !kvasir_name_index_init (&self->tensor_index, n, get_tensor_name, self))
+  if (!self->tensors ||
+      !kvasir_name_index_init (&self->tensor_index, n, kvasir_gguf_get_tensor_name, self))
     return kvasir_gguf_reader_no_memory (reader, "tensors", n, error);
   for (; self->n_tensors < n; self->n_tensors++)
     if (!parse_tensor (self, reader, self->n_tensors, &end, error))

@@ -38,6 +38,7 @@ struct _KvasirGguf
   guint alignment;
   guint64 file_bytes;
   guint64 data_offset;
+  GPtrArray *parts; /* (owned) (nullable): the files behind the first of a split model */
 };
 
 /* Fills @self, which is zero but for the path; on errors what is there already stays for
@@ -48,6 +49,16 @@ gboolean kvasir_gguf_parse (KvasirGguf *self, GError **error);
  */
 gboolean
 kvasir_gguf_parse_tensors (KvasirGguf *self, KvasirGgufReader *reader, guint64 n, GError **error);
+
+/* Where the header says that the model is split: opens the other parts beside it and adds their
+ * tensors. @self must be part 0. */
+gboolean kvasir_gguf_open_parts (KvasirGguf *self, GError **error);
+/* The path of the first part where @self is a later one, else NULL. FALSE where the keys or the
+ * file's name don't say which part it is. */
+gboolean kvasir_gguf_find_first_part (const KvasirGguf *self, char **first, GError **error);
+
+/* The name of tensor @i, for the index of names. */
+const char *kvasir_gguf_get_tensor_name (gconstpointer owner, guint32 i, gsize *len);
 
 /* Bytes of one value; 0 for strings and arrays. */
 gsize kvasir_gguf_get_type_bytes (KvasirGgufType type);

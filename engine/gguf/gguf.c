@@ -9,18 +9,32 @@ enum
   MAX_SHOWN_ELEMENTS = 8,
 };
 
+static KvasirGguf *
+open_one (const char *path, GError **error)
+{
+  g_autoptr (KvasirGguf) self = g_new0 (KvasirGguf, 1);
+
+  self->path = g_strdup (path);
+  return kvasir_gguf_parse (self, error) ? g_steal_pointer (&self) : NULL;
+}
+
 KvasirGguf *
 kvasir_gguf_open (const char *path, GError **error)
 {
   g_autoptr (KvasirGguf) self = NULL;
+  g_autofree char *first = NULL;
 
   g_return_val_if_fail (path != NULL, NULL);
 
-  self = g_new0 (KvasirGguf, 1);
-  self->path = g_strdup (path);
-  if (!kvasir_gguf_parse (self, error))
+  self = open_one (path, error);
+  if (!self || !kvasir_gguf_find_first_part (self, &first, error))
     return NULL;
-  return g_steal_pointer (&self);
+  if (first)
+    {
+      kvasir_gguf_free (self);
+      self = open_one (first, error);
+    }
+  return self && kvasir_gguf_open_parts (self, error) ? g_steal_pointer (&self) : NULL;
 }
 
 void
@@ -32,6 +46,7 @@ kvasir_gguf_free (KvasirGguf *self)
     g_free (self->entries[i].strings);
   kvasir_name_index_clear (&self->entry_index);
   kvasir_name_index_clear (&self->tensor_index);
+  g_clear_pointer (&self->parts, g_ptr_array_unref);
   g_free (self->entries);
   g_free (self->tensors);
   g_free (self->bytes);
@@ -67,6 +82,30 @@ guint
 kvasir_gguf_get_alignment (const KvasirGguf *self)
 {
   return self->alignment;
+}
+
+guint
+kvasir_gguf_get_n_parts (const KvasirGguf *self)
+{
+  return self->parts ? self->parts->len + 1 : 1;
+}
+
+const KvasirGguf *
+kvasir_gguf_get_part (const KvasirGguf *self, guint i)
+{
+  g_return_val_if_fail (i < kvasir_gguf_get_n_parts (self), NULL);
+
+  return i == 0 ? self : g_ptr_array_index (self->parts, i - 1);
+}
+
+guint64
+kvasir_gguf_get_total_bytes (const KvasirGguf *self)
+{
+  guint64 n_bytes = 0;
+
+  for (guint i = 0; i < kvasir_gguf_get_n_parts (self); i++)
+    n_bytes += kvasir_gguf_get_part (self, i)->file_bytes;
+  return n_bytes;
 }
 
 guint

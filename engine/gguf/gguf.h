@@ -4,6 +4,8 @@
  * Thread: any one thread at a time; immutable after opening.
  * Bounds: memory taken is bounded by the size of the file, whatever the header claims. Every check
  *   of the format's list is made (lengths, counts, duplicates, offsets, alignment, types).
+ * A model in several files (split.count above 1) is read as one: any part may be opened, all of
+ * them must lie beside it under the names of the format, and the tensors of all stand in one list.
  * Errors: KVASIR_ENGINE_ERROR_FILE or _BAD_FILE with the byte offset, what was expected and found.
  */
 #pragma once
@@ -35,7 +37,8 @@ typedef struct
   int type; /* KvasirType */
   guint n_dims;
   gint64 ne[4];   /* fastest first, unused ones 1 */
-  guint64 offset; /* from the start of the file */
+  guint part;     /* the file that it lies in, 0 where there is one */
+  guint64 offset; /* from the start of that file */
   gsize n_bytes;  /* without padding */
 } KvasirGgufTensor;
 
@@ -51,6 +54,13 @@ guint kvasir_gguf_get_version (const KvasirGguf *self);
 guint64 kvasir_gguf_get_file_bytes (const KvasirGguf *self);
 guint64 kvasir_gguf_get_data_offset (const KvasirGguf *self);
 guint kvasir_gguf_get_alignment (const KvasirGguf *self);
+
+/* The files of a split model, in order; 1 where it is whole. A part answers for its own path, size
+ * and start of data; part 0 is @self. */
+guint kvasir_gguf_get_n_parts (const KvasirGguf *self);
+const KvasirGguf *kvasir_gguf_get_part (const KvasirGguf *self, guint i);
+/* Of all parts. */
+guint64 kvasir_gguf_get_total_bytes (const KvasirGguf *self);
 
 /* Keys in file order. */
 guint kvasir_gguf_get_n_keys (const KvasirGguf *self);
@@ -80,6 +90,10 @@ kvasir_gguf_get_array_string (const KvasirGguf *self, const char *key, guint64 i
 guint kvasir_gguf_get_n_tensors (const KvasirGguf *self);
 const KvasirGgufTensor *kvasir_gguf_get_tensor (const KvasirGguf *self, guint i);
 const KvasirGgufTensor *kvasir_gguf_find_tensor (const KvasirGguf *self, const char *name);
+
+/* Of a path that ends like a part of a split model ("-00001-of-00003.gguf"): the number of the part
+ * from 0 and of all. Returns: the bytes of that ending, 0 where there is none */
+gsize kvasir_gguf_parse_part_name (const char *path, guint *no, guint *n);
 
 /* Text of any value for people, arrays shortened. Returns: (transfer full) */
 char *kvasir_gguf_format_value (const KvasirGguf *self, guint i) G_GNUC_WARN_UNUSED_RESULT;

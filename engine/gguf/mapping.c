@@ -13,8 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A model has one mapping, or a few where it is split; a handler can only walk a fixed table. */
-#define MAX_MAPPINGS 64
+/* A model has one mapping, or one for each of its parts where it is split; a handler can only walk
+ * a fixed table. */
+#define MAX_MAPPINGS 1024
 
 /* One place of the registry. The owner takes it by setting taken, and the handler sees it from when
  * start is set until start is 0 again. */

@@ -37,8 +37,6 @@ kvasir_model_unref (KvasirModel *self)
 static gboolean
 find_arch (KvasirModel *self, gboolean vocab_only, GError **error)
 {
-  guint32 n_files = 1;
-
   self->info.arch = kvasir_gguf_get_string (self->gguf, "general.architecture", NULL);
   if (self->info.arch == NULL)
     {
@@ -48,13 +46,6 @@ find_arch (KvasirModel *self, gboolean vocab_only, GError **error)
     }
   if (vocab_only)
     return TRUE;
-  if (kvasir_gguf_get_u32 (self->gguf, "split.count", &n_files) && n_files > 1)
-    {
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-                   "%s: one file expected, a part of %u found: split models are not supported",
-                   self->info.path, n_files);
-      return FALSE;
-    }
   self->arch = kvasir_arch_find (self->info.arch, error);
   if (self->arch == NULL)
     g_prefix_error (error, "%s: ", self->info.path);
@@ -208,7 +199,7 @@ kvasir_model_new (const char *path, const KvasirModelParams *params, GError **er
   if (self->gguf == NULL)
     return NULL;
   self->info.path = kvasir_gguf_get_path (self->gguf);
-  self->info.file_bytes = kvasir_gguf_get_file_bytes (self->gguf);
+  self->info.file_bytes = kvasir_gguf_get_total_bytes (self->gguf);
   self->info.title = self->title = kvasir_model_make_title (path);
   if (!find_arch (self, params->vocab_only, error) || !load_vocab (self, error))
     return NULL;
@@ -247,24 +238,16 @@ kvasir_model_get_template (const KvasirModel *self, GError **error)
   return self->chat;
 }
 
-static const KvasirMapping *
-get_mapping (const KvasirModel *self)
-{
-  return self->weights != NULL ? kvasir_weights_get_mapping (self->weights) : NULL;
-}
-
 gboolean
 kvasir_model_is_intact (const KvasirModel *self)
 {
-  const KvasirMapping *mapping = get_mapping (self);
-  return mapping == NULL || !kvasir_mapping_is_damaged (mapping);
+  return self->weights == NULL || kvasir_weights_are_intact (self->weights);
 }
 
 guint64
 kvasir_model_get_resident_bytes (const KvasirModel *self)
 {
-  const KvasirMapping *mapping = get_mapping (self);
-  return mapping == NULL ? 0 : kvasir_mapping_get_resident_bytes (mapping);
+  return self->weights == NULL ? 0 : kvasir_weights_get_resident_bytes (self->weights);
 }
 
 void

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "engine/gguf/gguf.h"
 #include "engine/model/model.h"
 
 static gboolean
@@ -55,8 +56,10 @@ kvasir_model_make_title (const char *path)
 {
   g_autofree char *name = g_filename_display_basename (path);
   g_autoptr (GString) title = g_string_new (NULL);
+  guint no = 0, n = 0;
   char *word, *next;
 
+  name[strlen (name) - kvasir_gguf_parse_part_name (name, &no, &n)] = '\0';
   if (g_str_has_suffix (name, ".gguf"))
     name[strlen (name) - strlen (".gguf")] = '\0';
   /* A type name holds underscores, so it is cut off before those separate words. */

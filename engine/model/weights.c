@@ -12,10 +12,19 @@
 
 #define NAME_LEN 64
 
-/* Where a tensor lies in the file. */
+/* A file of the model. */
+typedef struct
+{
+  KvasirMapping *mapping; /* (owned) (nullable): NULL where the device has a copy */
+  KvasirBuffer *buffer;   /* (owned) (nullable): the mapping as the device reads it */
+  gsize mapped_offset;    /* from the start of the mapping to the buffer */
+} Part;
+
+/* Where a tensor lies in the files. */
 typedef struct
 {
   KvasirTensor *tensor; /* (owned) */
+  guint part;
   guint64 offset;
   gsize n_bytes;
 } Weight;
@@ -25,9 +34,8 @@ struct _KvasirWeights
   const KvasirGguf *gguf; /* (unowned) */
   KvasirDevice *device;   /* (unowned) */
   GArray *weights;        /* (owned) of Weight */
-  KvasirMapping *mapping; /* (owned) (nullable) */
-  KvasirBuffer *buffer;   /* (owned) (nullable): NULL when only measured */
-  gsize mapped_offset;    /* from the start of the mapping to the buffer */
+  GArray *parts;          /* (owned) of Part: empty before loading */
+  KvasirBuffer *buffer;   /* (owned) (nullable): the copy where it was made */
   const char *buffer_type;
   guint64 n_bytes;
 };
@@ -38,6 +46,16 @@ clear_weight (gpointer weight)
   g_free (((Weight *) weight)->tensor);
 }
 
+static void
+clear_part (gpointer data)
+{
+  Part *part = data;
+
+  if (part->buffer != NULL)
+    kvasir_buffer_free (part->buffer);
+  g_clear_pointer (&part->mapping, kvasir_mapping_free);
+}
+
 KvasirWeights *
 kvasir_weights_new (const KvasirGguf *gguf, KvasirDevice *device)
 {
@@ -46,6 +64,8 @@ kvasir_weights_new (const KvasirGguf *gguf, KvasirDevice *device)
   self->device = device;
   self->weights = g_array_new (FALSE, TRUE, sizeof (Weight));
   g_array_set_clear_func (self->weights, clear_weight);
+  self->parts = g_array_new (FALSE, TRUE, sizeof (Part));
+  g_array_set_clear_func (self->parts, clear_part);
   return self;
 }
 
@@ -54,8 +74,7 @@ kvasir_weights_free (KvasirWeights *self)
 {
   g_return_if_fail (self != NULL);
   kvasir_buffer_free (self->buffer);
-  if (self->mapping != NULL)
-    kvasir_mapping_free (self->mapping);
+  g_array_unref (self->parts);
   g_array_unref (self->weights);
   g_free (self);
 }
@@ -70,9 +89,9 @@ make_name (char *full, gint layer, const char *name)
 }
 
 static KvasirTensor *
-add_weight (KvasirWeights *self, const char *name, int type, const gint64 ne[3], guint64 offset)
+add_weight (KvasirWeights *self, const char *name, int type, const gint64 ne[3])
 {
-  Weight weight = { g_new0 (KvasirTensor, 1), offset, 0 };
+  Weight weight = { .tensor = g_new0 (KvasirTensor, 1) };
   KvasirTensor *t = weight.tensor;
 
   t->type = (KvasirType) type;
@@ -185,6 +204,7 @@ find (KvasirWeights *self,
 {
   char full[NAME_LEN];
   const KvasirGgufTensor *found;
+  Weight *weight;
 
   make_name (full, layer, name);
   *tensor = NULL;
@@ -193,7 +213,10 @@ find (KvasirWeights *self,
     return TRUE;
   if (!check_tensor (self, found, ne, error))
     return FALSE;
-  *tensor = add_weight (self, full, found->type, ne, found->offset);
+  *tensor = add_weight (self, full, found->type, ne);
+  weight = &g_array_index (self->weights, Weight, self->weights->len - 1);
+  weight->part = found->part;
+  weight->offset = found->offset;
   return TRUE;
 }
 
@@ -284,7 +307,7 @@ kvasir_weights_slice (KvasirWeights *self, KvasirTensor *whole, gint64 first, gi
 {
   gboolean is_vector = whole->ne[1] == 1;
   gint64 ne[3] = { is_vector ? n : whole->ne[0], is_vector ? 0 : n, whole->ne[2] };
-  KvasirTensor *t = add_weight (self, whole->name, whole->type, ne, 0);
+  KvasirTensor *t = add_weight (self, whole->name, whole->type, ne);
 
   for (guint i = 2; i < KVASIR_MAX_DIMS; i++)
     t->nb[i] = whole->nb[i];
@@ -295,39 +318,73 @@ kvasir_weights_slice (KvasirWeights *self, KvasirTensor *whole, gint64 first, gi
 }
 
 static gboolean
-map_file (KvasirWeights *self, GError **error)
+map_part (KvasirWeights *self, const KvasirGguf *gguf, GError **error)
 {
   gsize page = (gsize) sysconf (_SC_PAGESIZE);
-  const guint8 *data;
+  Part part = { kvasir_mapping_new (kvasir_gguf_get_path (gguf), error), NULL, 0 };
+  gsize n_bytes;
 
-  self->mapping = kvasir_mapping_new (kvasir_gguf_get_path (self->gguf), error);
-  if (self->mapping == NULL)
+  if (part.mapping == NULL)
     return FALSE;
-  if (kvasir_mapping_get_bytes (self->mapping) != kvasir_gguf_get_file_bytes (self->gguf))
-    {
-      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_FILE,
-                   "%s: %" G_GUINT64_FORMAT " bytes expected, %" G_GSIZE_FORMAT
-                   " found: the file was changed while it was read",
-                   kvasir_gguf_get_path (self->gguf), kvasir_gguf_get_file_bytes (self->gguf),
-                   kvasir_mapping_get_bytes (self->mapping));
+  n_bytes = kvasir_mapping_get_bytes (part.mapping);
+  part.mapped_offset = MIN ((gsize) kvasir_gguf_get_data_offset (gguf), n_bytes) / page * page;
+  g_array_append_val (self->parts, part);
+  if (n_bytes == kvasir_gguf_get_file_bytes (gguf))
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_FILE,
+               "%s: %" G_GUINT64_FORMAT " bytes expected, %" G_GSIZE_FORMAT
+               " found: the file was changed while it was read",
+               kvasir_gguf_get_path (gguf), kvasir_gguf_get_file_bytes (gguf), n_bytes);
+  return FALSE;
+}
+
+static gboolean
+map_parts (KvasirWeights *self, GError **error)
+{
+  for (guint i = 0; i < kvasir_gguf_get_n_parts (self->gguf); i++)
+    if (!map_part (self, kvasir_gguf_get_part (self->gguf, i), error))
       return FALSE;
+  return TRUE;
+}
+
+/* FALSE where the device does not read the host's memory. */
+static gboolean
+wrap_parts (KvasirWeights *self)
+{
+  for (guint i = 0; i < self->parts->len; i++)
+    {
+      Part *part = &g_array_index (self->parts, Part, i);
+      const guint8 *data = kvasir_mapping_get_data (part->mapping);
+      gsize n_bytes = kvasir_mapping_get_bytes (part->mapping) - part->mapped_offset;
+
+      /* The first part of a split model may hold keys alone. */
+      if (n_bytes == 0)
+        continue;
+      part->buffer = self->device->vtable->buffer_from_host (
+          self->device, (guint8 *) data + part->mapped_offset, n_bytes);
+      if (part->buffer == NULL)
+        return FALSE;
+      self->buffer_type = part->buffer->type->name;
+      self->n_bytes += n_bytes;
     }
-  data = kvasir_mapping_get_data (self->mapping);
-  self->mapped_offset = (gsize) kvasir_gguf_get_data_offset (self->gguf) / page * page;
-  self->n_bytes = kvasir_mapping_get_bytes (self->mapping) - self->mapped_offset;
-  self->buffer = self->device->vtable->buffer_from_host (
-      self->device, (guint8 *) data + self->mapped_offset, self->n_bytes);
   return TRUE;
 }
 
 /* Slices come after what they are part of. */
 static void
-place (KvasirWeights *self, Weight *weight, gsize offset)
+place (Weight *weight, KvasirBuffer *buffer, gsize offset)
 {
   KvasirTensor *t = weight->tensor;
-  t->buffer = self->buffer;
+  t->buffer = t->view_src != NULL ? t->view_src->buffer : buffer;
   t->data = t->view_src != NULL ? (char *) t->view_src->data + t->view_offset
-                                : (char *) self->buffer->base + offset;
+                                : (char *) buffer->base + offset;
+}
+
+static const guint8 *
+peek_data (const KvasirWeights *self, const Weight *weight)
+{
+  const Part *part = &g_array_index (self->parts, Part, weight->part);
+  return kvasir_mapping_get_data (part->mapping) + weight->offset;
 }
 
 /* Returns: the bytes that all tensors take side by side */
@@ -335,17 +392,16 @@ static gsize
 copy_tensors (KvasirWeights *self, const KvasirBufferType *type, gboolean measure)
 {
   gsize end = 0;
-  const guint8 *data = kvasir_mapping_get_data (self->mapping);
 
   for (guint i = 0; i < self->weights->len; i++)
     {
       Weight *weight = &g_array_index (self->weights, Weight, i);
       if (!measure)
-        place (self, weight, end);
+        place (weight, self->buffer, end);
       if (weight->tensor->view_src != NULL)
         continue;
       if (!measure)
-        self->buffer->vtable->set (self->buffer, end, data + weight->offset, weight->n_bytes);
+        self->buffer->vtable->set (self->buffer, end, peek_data (self, weight), weight->n_bytes);
       end += type->get_alloc_bytes (type, weight->tensor);
       end = (end + type->alignment - 1) & ~(type->alignment - 1);
     }
@@ -366,22 +422,46 @@ copy_to_device (KvasirWeights *self, gboolean no_alloc, GError **error)
         return FALSE;
       copy_tensors (self, type, FALSE);
     }
-  g_clear_pointer (&self->mapping, kvasir_mapping_free);
+  g_array_set_size (self->parts, 0);
   return TRUE;
 }
 
 gboolean
 kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **error)
 {
-  if (!map_file (self, error))
+  if (!map_parts (self, error))
     return FALSE;
-  if (self->buffer == NULL)
+  if (!wrap_parts (self))
     return copy_to_device (self, no_alloc, error);
-  self->buffer_type = self->buffer->type->name;
   for (guint i = 0; i < self->weights->len; i++)
     {
       Weight *weight = &g_array_index (self->weights, Weight, i);
-      place (self, weight, (gsize) weight->offset - self->mapped_offset);
+      Part *part = &g_array_index (self->parts, Part, weight->part);
+      place (weight, part->buffer, (gsize) weight->offset - part->mapped_offset);
+    }
+  return TRUE;
+}
+
+/* @done: bytes of the parts before. FALSE where @progress stopped it. */
+static gboolean
+prefault_part (KvasirWeights *self,
+               const Part *part,
+               guint64 done,
+               KvasirProgress progress,
+               gpointer user_data)
+{
+  const guint8 *data = kvasir_mapping_get_data (part->mapping);
+  gsize n_bytes = kvasir_mapping_get_bytes (part->mapping);
+  double n_total = (double) kvasir_gguf_get_total_bytes (self->gguf);
+
+  for (gsize at = 0; at < n_bytes; at += PREFAULT_BYTES)
+    {
+      gsize n = MIN (PREFAULT_BYTES, n_bytes - at);
+      /* Where the kernel can't (before 5.14) or the file was cut short, the first use of a page
+       * reads it. */
+      (void) madvise ((void *) (data + at), n, MADV_POPULATE_READ);
+      if (progress != NULL && !progress ((double) (done + at + n) / n_total, user_data))
+        return FALSE;
     }
   return TRUE;
 }
@@ -389,29 +469,38 @@ kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **error)
 gboolean
 kvasir_weights_prefault (KvasirWeights *self, KvasirProgress progress, gpointer user_data)
 {
-  const guint8 *data;
-  gsize n_bytes;
+  guint64 done = 0;
 
-  if (self->mapping == NULL)
+  if (self->parts->len == 0)
     return progress == NULL || progress (1, user_data);
-  data = kvasir_mapping_get_data (self->mapping);
-  n_bytes = kvasir_mapping_get_bytes (self->mapping);
-  for (gsize at = 0; at < n_bytes; at += PREFAULT_BYTES)
+  for (guint i = 0; i < self->parts->len; i++)
     {
-      gsize n = MIN (PREFAULT_BYTES, n_bytes - at);
-      /* Where the kernel can't (before 5.14) or the file was cut short, the first use of a page
-       * reads it. */
-      (void) madvise ((void *) (data + at), n, MADV_POPULATE_READ);
-      if (progress != NULL && !progress ((double) (at + n) / (double) n_bytes, user_data))
+      const Part *part = &g_array_index (self->parts, Part, i);
+
+      if (!prefault_part (self, part, done, progress, user_data))
         return FALSE;
+      done += kvasir_mapping_get_bytes (part->mapping);
     }
   return TRUE;
 }
 
-const KvasirMapping *
-kvasir_weights_get_mapping (const KvasirWeights *self)
+gboolean
+kvasir_weights_are_intact (const KvasirWeights *self)
 {
-  return self->mapping;
+  for (guint i = 0; i < self->parts->len; i++)
+    if (kvasir_mapping_is_damaged (g_array_index (self->parts, Part, i).mapping))
+      return FALSE;
+  return TRUE;
+}
+
+guint64
+kvasir_weights_get_resident_bytes (const KvasirWeights *self)
+{
+  guint64 n_bytes = 0;
+
+  for (guint i = 0; i < self->parts->len; i++)
+    n_bytes += kvasir_mapping_get_resident_bytes (g_array_index (self->parts, Part, i).mapping);
+  return n_bytes;
 }
 
 const char *

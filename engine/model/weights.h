@@ -2,7 +2,7 @@
  *
  * First an architecture asks for each tensor by name; shapes and types are checked against the
  * header, no memory is taken. Then kvasir_weights_load() gives all of them addresses: in the mapped
- * file where the device can read host memory, else in a buffer of the device.
+ * files where the device can read host memory, else in a buffer of the device.
  * Owner:  KvasirModel. Thread: one; immutable after loading. Bounds: a name is asked for once or
  *   more; each answer is one KvasirTensor.
  * Errors: KVASIR_ENGINE_ERROR_BAD_FILE naming the tensor, expected and found; _NO_MEMORY; _FILE.
@@ -71,8 +71,10 @@ gboolean kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **e
 /* Reads the mapped pages ahead. FALSE where @progress stopped it. */
 gboolean kvasir_weights_prefault (KvasirWeights *self, KvasirProgress progress, gpointer user_data);
 
-/* NULL where the device keeps a copy. */
-const KvasirMapping *kvasir_weights_get_mapping (const KvasirWeights *self);
+/* FALSE once a mapped file was cut short. */
+gboolean kvasir_weights_are_intact (const KvasirWeights *self);
+/* Of the mapped files, what is in memory now; 0 where the device keeps a copy. */
+guint64 kvasir_weights_get_resident_bytes (const KvasirWeights *self);
 const char *kvasir_weights_get_buffer_type (const KvasirWeights *self);
 guint64 kvasir_weights_get_bytes (const KvasirWeights *self);
 

@@ -100,8 +100,13 @@ compare (gconstpointer a, gconstpointer b, gpointer user_data)
 static gboolean
 is_model (GFileInfo *info)
 {
+  const char *name = g_file_info_get_name (info);
+  guint no = 0, n = 0;
+
+  /* The later parts of a split model come with the first one. */
   return g_file_info_get_file_type (info) == G_FILE_TYPE_REGULAR &&
-         g_str_has_suffix (g_file_info_get_name (info), ".gguf");
+         g_str_has_suffix (name, ".gguf") &&
+         (kvasir_gguf_parse_part_name (name, &no, &n) == 0 || no == 0);
 }
 
 /* Of path -> size. */
