@@ -31,6 +31,7 @@ kvasir_request_new (guint64 chat_id, guint64 answer_id)
   self->answer_id = answer_id;
   self->messages = g_ptr_array_new_with_free_func (message_free);
   kvasir_sampler_params_init (&self->sampling);
+  kvasir_sampling_texts_init (&self->texts);
   return self;
 }
 
@@ -40,6 +41,7 @@ kvasir_request_free (KvasirRequest *self)
   if (self == NULL)
     return;
   g_ptr_array_unref (self->messages);
+  kvasir_sampling_texts_clear (&self->texts);
   g_free (self->date);
   g_free (self);
 }

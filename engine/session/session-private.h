@@ -10,6 +10,7 @@
 #include "engine/session/checkpoints.h"
 #include "engine/session/prompt.h"
 #include "engine/session/session.h"
+#include "engine/session/stop-texts.h"
 
 G_BEGIN_DECLS
 
@@ -36,6 +37,7 @@ typedef struct
   KvasirPrompt prompt;            /* (owned) */
   KvasirSampler *sampler;         /* (owned) */
   KvasirDetokenizer *detokenizer; /* (owned) */
+  KvasirStopTexts *stop_texts;    /* (owned) (nullable) */
   gint seq;
   guint n_prompt;
   guint n_reused;

@@ -25,19 +25,34 @@ new_counted (const KvasirSession *self, KvasirNoticeKind kind)
   notice->n_reused = run->n_reused;
   notice->n_read = run->n_done - run->n_reused;
   notice->n_generated = run->n_generated;
+  notice->n_kept = run->n_generated;
   notice->us = get_elapsed (self);
   notice->prefill_us = run->prefill_us;
   return notice;
+}
+
+/* What of the answer's text is certain only now that it is over; NULL: nothing. */
+static char *
+dup_held_text (KvasirSession *self)
+{
+  KvasirRun *run = &self->run;
+  GString *text = g_string_new (NULL);
+  if (run->stop_texts != NULL)
+    kvasir_stop_texts_flush (run->stop_texts, text);
+  if (run->detokenizer != NULL)
+    kvasir_detokenizer_flush (run->detokenizer, text);
+  return g_string_free (text, text->len == 0);
 }
 
 static gboolean
 finish (KvasirSession *self, KvasirDoneReason reason)
 {
   KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_DONE);
-  GString *rest = g_string_new (NULL);
   notice->reason = reason;
-  kvasir_detokenizer_flush (self->run.detokenizer, rest);
-  notice->text = g_string_free (rest, rest->len == 0);
+  if (reason == KVASIR_DONE_STOP_TEXT)
+    notice->n_kept = kvasir_stop_texts_count_kept (self->run.stop_texts);
+  else
+    notice->text = dup_held_text (self);
   kvasir_session_post (self, notice);
   kvasir_session_run_clear (&self->run);
   return FALSE;
@@ -52,6 +67,7 @@ fail (KvasirSession *self, GError *error)
   g_strlcpy (event.text, error->message, sizeof event.text);
   kvasir_session_emit (self, &event, NULL, 0);
   notice->error = error;
+  notice->text = dup_held_text (self);
   if (error->code == KVASIR_ENGINE_ERROR_NO_ROOM)
     {
       notice->n_needed = self->run.n_prompt - self->run.n_done;
@@ -110,7 +126,6 @@ begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
   KvasirRun *run = &self->run;
   const KvasirRequest *request = run->request;
   const KvasirMessage *last = g_ptr_array_index (request->messages, request->messages->len - 1);
-  guint n_vocab = kvasir_vocab_get_n_tokens (self->vocab);
 
   run->prompt = plan->prompt;
   plan->prompt = (KvasirPrompt){ NULL };
@@ -121,7 +136,9 @@ begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
   run->pos = (gint32) n_shared;
   run->message_at = find_last_message (run);
   run->detokenizer = kvasir_detokenizer_new (self->vocab);
-  run->sampler = kvasir_sampler_new (&request->sampling, n_vocab);
+  run->stop_texts = kvasir_stop_texts_new (request->texts.stops);
+  run->sampler =
+      kvasir_sampling_texts_make_sampler (&request->texts, &request->sampling, self->vocab);
   for (guint i = 0; i < run->n_prompt; i++)
     kvasir_sampler_accept (run->sampler, g_array_index (run->prompt.tokens, gint32, i));
   kvasir_seq_table_claim (self->seqs, seq, request->chat_id, last->id);
@@ -300,7 +317,22 @@ fail_numbers (KvasirSession *self)
                                   run->pos - 1));
 }
 
-static void
+/* Appends what @id makes certain of the answer's text. TRUE: it ends there. */
+static gboolean
+push_text (KvasirRun *run, gint32 id, GString *out)
+{
+  if (run->stop_texts == NULL)
+    {
+      kvasir_detokenizer_push (run->detokenizer, id, out);
+      return FALSE;
+    }
+  g_autoptr (GString) text = g_string_new (NULL);
+  kvasir_detokenizer_push (run->detokenizer, id, text);
+  return kvasir_stop_texts_push (run->stop_texts, text->str, out);
+}
+
+/* TRUE: it completes a stop text. */
+static gboolean
 tell_token (KvasirSession *self, const KvasirSample *sample)
 {
   KvasirRun *run = &self->run;
@@ -316,12 +348,13 @@ tell_token (KvasirSession *self, const KvasirSample *sample)
     kvasir_seq_table_claim (self->seqs, run->seq, run->request->chat_id, message.message_id);
   kvasir_seq_table_append (self->seqs, &message);
   run->n_generated++;
-  kvasir_detokenizer_push (run->detokenizer, sample->id, text);
+  gboolean stops = push_text (run, sample->id, text);
   KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_TOKEN);
   notice->token = sample->id;
   notice->sample = *sample;
   notice->text = g_string_free (text, FALSE);
   kvasir_session_post (self, notice);
+  return stops;
 }
 
 /* A token is told before it is decoded: it is on the screen while the next one is computed. */
@@ -333,6 +366,8 @@ write_token (KvasirSession *self)
   KvasirSample sample;
   kvasir_sampler_sample (
       run->sampler, kvasir_context_get_logits_of_token (self->context, run->logits_index), &sample);
+  if (sample.id < 0 && sample.filtered)
+    return finish (self, KVASIR_DONE_REFUSED);
   if (sample.id < 0)
     return fail_numbers (self);
   emit_sample (self, &sample);
@@ -340,7 +375,8 @@ write_token (KvasirSession *self)
     return finish (self, KVASIR_DONE_END);
 
   kvasir_sampler_accept (run->sampler, sample.id);
-  tell_token (self, &sample);
+  if (tell_token (self, &sample))
+    return finish (self, KVASIR_DONE_STOP_TEXT);
   if (run->request->max_tokens > 0 && run->n_generated >= run->request->max_tokens)
     return finish (self, KVASIR_DONE_LENGTH);
   KvasirDecode code = decode (self, &sample.id, 1, TRUE, &error);

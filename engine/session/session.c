@@ -80,6 +80,7 @@ kvasir_session_run_clear (KvasirRun *run)
   kvasir_prompt_clear (&run->prompt);
   g_clear_pointer (&run->sampler, kvasir_sampler_free);
   g_clear_pointer (&run->detokenizer, kvasir_detokenizer_free);
+  g_clear_pointer (&run->stop_texts, kvasir_stop_texts_free);
   *run = (KvasirRun){ 0 };
 }
 

@@ -17,6 +17,7 @@
 
 #include "engine/sampling/sampler.h"
 #include "engine/session/context.h"
+#include "engine/session/sampling-texts.h"
 #include "engine/session/snapshot.h"
 
 G_BEGIN_DECLS
@@ -49,7 +50,8 @@ typedef struct
   guint64 answer_id;   /* message that the answer will be */
   GPtrArray *messages; /* (owned) of KvasirMessage, free function set; the last one is a user's */
   KvasirSamplerParams sampling;
-  guint max_tokens; /* 0: until the end token or no room */
+  KvasirSamplingTexts texts; /* (owned) */
+  guint max_tokens;          /* 0: until the end token or no room */
   gboolean
       keep_other; /* an alternative to an answer that stays: fork (seq_cp) instead of rewinding */
   char *date;     /* (owned) (nullable): the chat's fixed clock, ISO 8601 */
@@ -122,20 +124,22 @@ typedef enum
   KVASIR_NOTICE_UNLOADED,
   KVASIR_NOTICE_READING, /* n_done of n_total prompt tokens, the n_reused ones included, us */
   KVASIR_NOTICE_TOKEN,   /* text (whole characters, may be empty), token id, sample */
-  KVASIR_NOTICE_DONE,    /* reason, counts, us; text: a last character that stayed incomplete */
+  KVASIR_NOTICE_DONE,    /* reason, counts, us; text: what was held back until now */
   KVASIR_NOTICE_DRAFT,   /* n_draft, n_needed, n_free, fits */
   KVASIR_NOTICE_FIT,     /* fit, model */
   KVASIR_NOTICE_EVICTED, /* chat_id: its cells were dropped to make room, n_total cells */
   KVASIR_NOTICE_SAVED,   /* state written or read */
-  KVASIR_NOTICE_FAILED   /* error; needed and free where it is about room */
+  KVASIR_NOTICE_FAILED   /* error; needed and free where it is about room; text as in DONE */
 } KvasirNoticeKind;
 
 typedef enum
 {
   KVASIR_DONE_END, /* the model ended its answer */
   KVASIR_DONE_STOPPED,
-  KVASIR_DONE_LENGTH, /* max_tokens */
-  KVASIR_DONE_NO_ROOM /* the window is full in the middle of an answer; what is there stays */
+  KVASIR_DONE_LENGTH,    /* max_tokens */
+  KVASIR_DONE_NO_ROOM,   /* the window is full in the middle of an answer; what is there stays */
+  KVASIR_DONE_STOP_TEXT, /* one of the request's; it is no part of the text */
+  KVASIR_DONE_REFUSED    /* the filter let no token through, so nothing could be drawn */
 } KvasirDoneReason;
 
 typedef struct
@@ -150,6 +154,8 @@ typedef struct
   guint n_reused; /* prompt tokens found in the cells */
   guint n_read;   /* prompt tokens computed */
   guint n_generated;
+  guint n_kept;   /* DONE: of the generated tokens, from the first on, those that give the text; 0
+                     after a stop text that begins inside of one: then only the text is there */
   guint n_draft;  /* tokens of the last message alone */
   guint n_needed; /* cells that the rest of the prompt takes */
   guint n_free;   /* cells it may take: free ones, its own tail's, and those of idle chats as far as

@@ -145,6 +145,10 @@ state_of_reason (KvasirDoneReason reason)
       return KVASIR_MESSAGE_LENGTH;
     case KVASIR_DONE_NO_ROOM:
       return KVASIR_MESSAGE_NO_ROOM;
+    case KVASIR_DONE_STOP_TEXT:
+      return KVASIR_MESSAGE_STOP_TEXT;
+    case KVASIR_DONE_REFUSED:
+      return KVASIR_MESSAGE_REFUSED;
     case KVASIR_DONE_END:
     default:
       return KVASIR_MESSAGE_COMPLETE;
@@ -217,15 +221,18 @@ notice_cb (KvasirEngineClient *client, const KvasirNotice *notice, KvasirAnswers
       write_soon (self, pending);
       break;
     case KVASIR_NOTICE_DONE:
-      if (notice->text != NULL)
-        kvasir_message_node_append (pending->answer, notice->text, -1);
+      kvasir_message_node_append (pending->answer, notice->text, -1);
+      kvasir_message_node_keep_tokens (pending->answer, notice->n_kept);
       end_answer (self, pending, state_of_reason (notice->reason), notice);
       break;
     case KVASIR_NOTICE_FAILED:
       if (is_empty (pending->answer))
         refuse_answer (self, pending, notice);
       else
-        end_answer (self, pending, KVASIR_MESSAGE_FAILED, notice);
+        {
+          kvasir_message_node_append (pending->answer, notice->text, -1);
+          end_answer (self, pending, KVASIR_MESSAGE_FAILED, notice);
+        }
       break;
     default:
       break;

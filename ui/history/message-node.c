@@ -87,7 +87,7 @@ kvasir_message_node_class_init (KvasirMessageNodeClass *klass)
   object_class->finalize = kvasir_message_node_finalize;
 
   props[PROP_CONTENT] = g_param_spec_string ("content", NULL, NULL, "", FLAGS);
-  props[PROP_STATE] = g_param_spec_int ("state", NULL, NULL, 0, KVASIR_MESSAGE_INTERRUPTED,
+  props[PROP_STATE] = g_param_spec_int ("state", NULL, NULL, 0, KVASIR_MESSAGE_REFUSED,
                                         KVASIR_MESSAGE_COMPLETE, FLAGS);
   props[PROP_VERSION] = g_param_spec_uint ("version", NULL, NULL, 1, G_MAXUINT, 1, FLAGS);
   props[PROP_N_VERSIONS] = g_param_spec_uint ("n-versions", NULL, NULL, 1, G_MAXUINT, 1, FLAGS);
@@ -266,6 +266,13 @@ kvasir_message_node_append (KvasirMessageNode *self, const char *text, gint32 to
     return;
   g_string_append (self->content, text);
   g_object_notify_by_pspec (G_OBJECT (self), props[PROP_CONTENT]);
+}
+
+void
+kvasir_message_node_keep_tokens (KvasirMessageNode *self, guint n)
+{
+  g_return_if_fail (KVASIR_IS_MESSAGE_NODE (self));
+  g_array_set_size (self->tokens, MIN (n, self->tokens->len));
 }
 
 void

@@ -55,6 +55,8 @@ KvasirMessageNode *kvasir_message_node_get_parent (KvasirMessageNode *self);
 /* ---- while it is written */
 /* @text: whole characters, may be empty. @token: -1 where the text stands for none. */
 void kvasir_message_node_append (KvasirMessageNode *self, const char *text, gint32 token);
+/* Forgets the tokens behind the first @n; the text stays. */
+void kvasir_message_node_keep_tokens (KvasirMessageNode *self, guint n);
 void kvasir_message_node_set_state (KvasirMessageNode *self, KvasirMessageState state);
 const KvasirMessageProgress *kvasir_message_node_get_progress (KvasirMessageNode *self);
 void kvasir_message_node_set_progress (KvasirMessageNode *self,

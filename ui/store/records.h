@@ -20,7 +20,9 @@ typedef enum
   KVASIR_MESSAGE_LENGTH = 3,
   KVASIR_MESSAGE_NO_ROOM = 4,
   KVASIR_MESSAGE_FAILED = 5,
-  KVASIR_MESSAGE_INTERRUPTED = 6 /* the app ended while it was written */
+  KVASIR_MESSAGE_INTERRUPTED = 6, /* the app ended while it was written */
+  KVASIR_MESSAGE_STOP_TEXT = 7,
+  KVASIR_MESSAGE_REFUSED = 8 /* no token was allowed */
 } KvasirMessageState;
 
 typedef struct

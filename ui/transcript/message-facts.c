@@ -71,6 +71,10 @@ kvasir_message_facts_get_ending (KvasirMessageNode *node)
       return _ ("Ended at the limit for answers.");
     case KVASIR_MESSAGE_NO_ROOM:
       return _ ("Ended because the window is full.");
+    case KVASIR_MESSAGE_STOP_TEXT:
+      return _ ("Ended at a stop text.");
+    case KVASIR_MESSAGE_REFUSED:
+      return _ ("Ended because no further token was allowed.");
     case KVASIR_MESSAGE_FAILED:
       return _ ("Ended by an error.");
     case KVASIR_MESSAGE_INTERRUPTED:
