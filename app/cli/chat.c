@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/cli/answer-args.h"
 #include "app/cli/cli.h"
 #include "engine/session/worker.h"
 
 #define CHAT_ID 1
-#define MAX_TEMPERATURE 10
 
 typedef struct
 {
@@ -22,7 +22,7 @@ typedef struct
 
   GPtrArray *messages; /* (owned) of KvasirMessage, the conversation so far */
   guint64 next_id;
-  KvasirSamplerParams sampling;
+  const KvasirAnswerArgs *answers; /* (unowned) */
   gboolean is_terminal;
 
   GString *answer;  /* (owned) text of the answer that runs */
@@ -114,8 +114,11 @@ finish (Chat *chat, const KvasirNotice *notice)
   else if (notice->kind == KVASIR_NOTICE_DONE)
     {
       take_text (chat, notice->text);
+      g_array_set_size (chat->tokens, notice->n_kept);
       if (notice->reason == KVASIR_DONE_NO_ROOM)
         g_printerr ("\n(no cell is left for the rest of this answer)");
+      if (notice->reason == KVASIR_DONE_REFUSED)
+        g_printerr ("\n(no further token was allowed)");
     }
 }
 
@@ -193,7 +196,7 @@ answer (Chat *chat)
 
   for (guint i = 0; i < chat->messages->len; i++)
     g_ptr_array_add (request->messages, copy_message (g_ptr_array_index (chat->messages, i)));
-  request->sampling = chat->sampling;
+  kvasir_answer_args_apply (chat->answers, request);
   g_string_truncate (chat->answer, 0);
   g_array_set_size (chat->tokens, 0);
   g_clear_error (&chat->error);
@@ -300,9 +303,8 @@ chat_clear (Chat *chat)
 typedef struct
 {
   gint n_ctx;
-  gint seed;
-  double temperature;
-  char *system; /* (owned) (nullable) */
+  char *system;                    /* (owned) (nullable) */
+  const KvasirAnswerArgs *answers; /* (unowned) */
 } ChatArgs;
 
 static int
@@ -320,11 +322,7 @@ chat (const KvasirDeviceArgs *device_args, const char *name, const ChatArgs *arg
   kvasir_context_params_init (&params);
   params.n_ctx = (guint) args->n_ctx;
   chat_init (&self, device);
-  kvasir_sampler_params_init (&self.sampling);
-  if (args->temperature >= 0)
-    self.sampling.temperature = (float) args->temperature;
-  if (args->seed >= 0)
-    self.sampling.seed = (guint64) args->seed;
+  self.answers = args->answers;
   if (args->system != NULL)
     add_message (&self, KVASIR_ROLE_SYSTEM, args->system);
   kvasir_worker_load (self.worker, path, &params);
@@ -337,19 +335,22 @@ chat (const KvasirDeviceArgs *device_args, const char *name, const ChatArgs *arg
 int
 kvasir_cli_chat (int argc, char **argv)
 {
-  ChatArgs args = { 4096, -1, -1, NULL };
+  g_auto (KvasirAnswerArgs) answers = { 0 };
+  ChatArgs args = { 4096, NULL, &answers };
   KvasirDeviceArgs device_args = { NULL, 0 };
   const GOptionEntry entries[] = {
     { "ctx", 0, 0, G_OPTION_ARG_INT, &args.n_ctx, "Cells (default 4096; 0: as trained)", "N" },
     { "system", 0, 0, G_OPTION_ARG_STRING, &args.system, "What the model is told first", "TEXT" },
-    { "temperature", 0, 0, G_OPTION_ARG_DOUBLE, &args.temperature, "0: always the likeliest token",
-      "T" },
-    { "seed", 0, 0, G_OPTION_ARG_INT, &args.seed, "The same seed gives the same answers", "N" },
     G_OPTION_ENTRY_NULL,
   };
+  kvasir_answer_args_init (&answers);
   const KvasirCommandLine line = { "[FILE.gguf] - talk to a model; Ctrl+C stops an answer, Ctrl+D "
                                    "ends",
-                                   entries, &device_args, 0, 1 };
+                                   entries,
+                                   &device_args,
+                                   0,
+                                   1,
+                                   kvasir_answer_args_make_group (&answers) };
   g_autofree char *isa = NULL, *system = NULL;
   int status;
   gboolean ok = kvasir_cli_parse (&line, &argc, &argv, &status);
@@ -358,13 +359,6 @@ kvasir_cli_chat (int argc, char **argv)
   system = args.system;
   if (!ok)
     return status;
-  /* The default, -1, stands for the sampler's own. No number compares with a nan. */
-  if (!(args.temperature == -1 || (args.temperature >= 0 && args.temperature <= MAX_TEMPERATURE)))
-    {
-      g_printerr ("kvasir-cli: --temperature: 0 to %d expected, %g found\n", MAX_TEMPERATURE,
-                  args.temperature);
-      return KVASIR_EXIT_USAGE;
-    }
   if (args.n_ctx < 0)
     {
       g_printerr ("kvasir-cli: --ctx: a number from 0 expected, %d found\n", args.n_ctx);

@@ -43,6 +43,7 @@ typedef struct
   KvasirDeviceArgs *device;    /* (nullable) */
   gint min_args;
   gint max_args;
+  GOptionGroup *group; /* (transfer full) (nullable): more options */
 } KvasirCommandLine;
 
 /* Parses @argv in place. FALSE after a message or the help text: leave with @status (out). */

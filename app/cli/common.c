@@ -88,6 +88,8 @@ kvasir_cli_parse (const KvasirCommandLine *line, int *argc, char ***argv, int *s
     g_option_context_add_main_entries (context, line->entries, NULL);
   if (line->device != NULL)
     add_device_entries (context, line->device);
+  if (line->group != NULL)
+    g_option_context_add_group (context, line->group);
   *status = KVASIR_EXIT_USAGE;
   if (!g_option_context_parse (context, argc, argv, &error))
     {
@@ -96,7 +98,7 @@ kvasir_cli_parse (const KvasirCommandLine *line, int *argc, char ***argv, int *s
     }
   if (help)
     {
-      g_autofree char *text = g_option_context_get_help (context, TRUE, NULL);
+      g_autofree char *text = g_option_context_get_help (context, FALSE, NULL);
       g_print ("%s", text);
       *status = KVASIR_EXIT_OK;
       return FALSE;

@@ -524,6 +524,47 @@ test_numbers (void)
     }
 }
 
+/* A chain of few tokens that take turns, so that the answer is longer than its stop text. */
+#define WORDY                                                                                      \
+  "--temp", "0", "--logit-bias", "cell answer member sequence poet+1000", "--frequency-penalty",   \
+      "50", "--predict", "12"
+
+static void
+test_answer_options (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama-tied.gguf");
+  g_auto (CliResult) all = cli_run_input ("Hello\n", "chat", "--ctx", "256", WORDY, model, NULL);
+  g_auto (CliResult) cut = cli_run_input ("Hello\n", "chat", "--ctx", "256", WORDY, "--stop",
+                                          "answer", "--stop", "poet", model, NULL);
+  const char *answer = strstr (all.out, "answer");
+  const char *poet = strstr (all.out, "poet");
+
+  g_assert_cmpint (all.status, ==, 0);
+  g_assert_nonnull (answer);
+  g_assert_nonnull (poet);
+  g_autofree char *expected =
+      g_strdup_printf ("%.*s\n", (int) (MIN (answer, poet) - all.out), all.out);
+  g_assert_cmpstr (cut.out, ==, expected);
+}
+
+static void
+test_wrong_answer_options (void)
+{
+  static const char *const wrong[][2] = {
+    { "--logit-bias", "--logit-bias: a token and its bias" },
+    { "--samplers", "--samplers: each at most once of" },
+    { "--top-k", "--top-k: 0 to" },
+    { "--mirostat", "--mirostat: 0 to 2 expected, 1.5 found" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_auto (CliResult) result = cli_run ("chat", wrong[i][0], "1.5", "none.gguf", NULL);
+      g_assert_cmpint (result.status, ==, 2);
+      g_assert_nonnull (strstr (result.err, wrong[i][1]));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -555,5 +596,7 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/full-disk-is-no-success", test_full_disk);
   g_test_add_func ("/app/cli/chat-input", test_chat_input);
   g_test_add_func ("/app/cli/numbers-out-of-range", test_numbers);
+  g_test_add_func ("/app/cli/answer-options", test_answer_options);
+  g_test_add_func ("/app/cli/answer-options-that-are-none", test_wrong_answer_options);
   return g_test_run ();
 }
