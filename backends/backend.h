@@ -32,7 +32,7 @@
 KVASIR_BEGIN_DECLS
 
 /* Raised whenever a struct or vtable below changes; a loaded module with another one is refused. */
-#define KVASIR_BACKEND_ABI 2
+#define KVASIR_BACKEND_ABI 3
 
 #define KVASIR_MAX_DIMS 4
 #define KVASIR_MAX_SRC 10
@@ -456,6 +456,8 @@ struct KvasirDevice
   const char *description;            /* for people: processor and instruction set in use */
   KvasirBufferType *buffer_type;      /* where results and caches live */
   KvasirBufferType *host_buffer_type; /* pinned memory for copies, or buffer_type */
+  int32_t n_alike; /* up to so many tokens of a step each get, bit for bit, what they would get in a
+                      step of their own over as many cells */
   const KvasirDeviceVtable *vtable;
 };
 

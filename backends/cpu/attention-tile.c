@@ -155,15 +155,23 @@ mix_halves (const KvasirTensor *node,
                                scratch);
 }
 
+/* A short step goes the way that each of its tokens would go alone, so that a token's sums are the
+ * same in both: what is guessed ahead must not change what is written. */
 static bool
-is_read_in_place (const KvasirOpRun *run, const Slice *slice, int64_t n_rows)
+is_read_in_place (const KvasirTensor *node,
+                  const KvasirOpRun *run,
+                  const Slice *slice,
+                  int64_t n_rows)
 {
-  return run->kernels->score != NULL && n_rows <= KVASIR_FEW_QUERIES && slice->n % 16 == 0 &&
+  bool is_short = node->src[0]->ne[2] <= KVASIR_FEW_TOKENS;
+  int64_t n_together = is_short ? kvasir_attention_get_group (&node->params.attention) : n_rows;
+
+  return run->kernels->score != NULL && n_together <= KVASIR_FEW_QUERIES && slice->n % 16 == 0 &&
          kvasir_type_get_block_len ((int) slice->cache->type) == 1;
 }
 
 static KvasirTileProduct
-get_tile_product (const Slice *slice, const Slice *next, int64_t n_rows)
+get_tile_product (const Slice *slice, const Slice *next, const float *in, float *out)
 {
   size_t n_bytes;
   KvasirTileProduct product = {
@@ -171,7 +179,8 @@ get_tile_product (const Slice *slice, const Slice *next, int64_t n_rows)
     .rows = get_slice_bytes (slice, &n_bytes),
     .stride = slice->cache->nb[1],
     .width = (int) slice->n,
-    .n = (int) n_rows,
+    .in = in,
+    .out = out,
   };
 
   if (next->cell >= 0)
@@ -182,8 +191,26 @@ get_tile_product (const Slice *slice, const Slice *next, int64_t n_rows)
   return product;
 }
 
+typedef void (*TileProductFn) (const KvasirTileProduct *product);
+
+/* @n_rows rows of @n_in floats to rows of @n_out, as many at a time as the kernel takes. */
 static void
-score_tile (const KvasirOpRun *run,
+multiply_in_place (
+    TileProductFn multiply, KvasirTileProduct product, int64_t n_rows, int64_t n_in, int64_t n_out)
+{
+  for (; n_rows > 0; n_rows -= KVASIR_FEW_QUERIES)
+    {
+      product.n = n_rows < KVASIR_FEW_QUERIES ? (int) n_rows : KVASIR_FEW_QUERIES;
+      multiply (&product);
+      product.in += n_in * KVASIR_FEW_QUERIES;
+      product.out += n_out * KVASIR_FEW_QUERIES;
+      product.next = NULL;
+    }
+}
+
+static void
+score_tile (const KvasirTensor *node,
+            const KvasirOpRun *run,
             const KvasirAttentionTile *tile,
             const Slice *keys,
             const Slice *next,
@@ -200,12 +227,11 @@ score_tile (const KvasirOpRun *run,
                            .b_stride = KVASIR_TILE,
                            .c_stride = KVASIR_TILE };
 
-  if (is_read_in_place (run, keys, tile->n_rows))
+  if (is_read_in_place (node, run, keys, tile->n_rows))
     {
-      KvasirTileProduct in_place = get_tile_product (keys, next, tile->n_rows);
-      in_place.in = tile->query;
-      in_place.out = scratch->scores;
-      run->kernels->score (&in_place);
+      multiply_in_place (run->kernels->score,
+                         get_tile_product (keys, next, tile->query, scratch->scores), tile->n_rows,
+                         keys->n, KVASIR_TILE);
       return;
     }
   const float *rows = expand_slice (run, keys, next, scratch->rows, scratch->row_width);
@@ -214,7 +240,8 @@ score_tile (const KvasirOpRun *run,
 }
 
 static void
-mix_tile (const KvasirOpRun *run,
+mix_tile (const KvasirTensor *node,
+          const KvasirOpRun *run,
           const KvasirAttentionTile *tile,
           const Slice *values,
           const Slice *next,
@@ -230,12 +257,11 @@ mix_tile (const KvasirOpRun *run,
                            .c_stride = (size_t) values->n,
                            .accumulate = true };
 
-  if (is_read_in_place (run, values, tile->n_rows))
+  if (is_read_in_place (node, run, values, tile->n_rows))
     {
-      KvasirTileProduct in_place = get_tile_product (values, next, tile->n_rows);
-      in_place.in = scratch->scores;
-      in_place.out = tile->state.out;
-      run->kernels->mix (&in_place);
+      multiply_in_place (run->kernels->mix,
+                         get_tile_product (values, next, scratch->scores, tile->state.out),
+                         tile->n_rows, KVASIR_TILE, values->n);
       return;
     }
   expanded.b = expand_slice (run, values, next, scratch->rows, scratch->row_width);
@@ -286,7 +312,7 @@ kvasir_attention_add_tile (const KvasirTensor *node,
   Slice values = { node->src[2], part->stream, part->cell, tile->head * dv, dv };
   Slice next = { node->src[1], part->stream, tile->next_cell, tile->next_head * dk, dk };
 
-  score_tile (run, tile, &keys, p->v_transposed ? &next : &values, scratch);
+  score_tile (node, run, tile, &keys, p->v_transposed ? &next : &values, scratch);
   if (kvasir_attention_sums_halves (node, run))
     {
       mix_halves (node, run, tile, &values, scratch);
@@ -297,5 +323,5 @@ kvasir_attention_add_tile (const KvasirTensor *node,
   if (p->v_transposed)
     mix_transposed (run, tile, &values, scratch);
   else
-    mix_tile (run, tile, &values, &next, scratch);
+    mix_tile (node, run, tile, &values, &next, scratch);
 }

@@ -162,6 +162,7 @@ kvasir_cpu_device_new (const KvasirCpuOptions *options)
                                 .description = cpu->description,
                                 .buffer_type = &cpu->buffer_type,
                                 .host_buffer_type = &cpu->buffer_type,
+                                .n_alike = KVASIR_FEW_TOKENS,
                                 .vtable = &cpu_vtable };
   cpu_set_n_threads (&cpu->device, n_threads, n_threads);
   return &cpu->device;

@@ -313,6 +313,59 @@ test_attention (gconstpointer data)
       check_attention (data, *isa, shapes[i]);
 }
 
+/* A node for token @token of the problem alone. */
+static KvasirTensor *
+make_alone (Rig *rig, const Problem *p, int token)
+{
+  const KvasirAttentionParams *a = &p->c->params;
+  int n_places = p->n_cells * p->n_streams;
+  KvasirTensor *q = rig_tensor (rig, KVASIR_TYPE_F32, a->head_dim_k, a->n_heads, 1);
+  KvasirTensor *mask = rig_tensor (rig, KVASIR_TYPE_I64, p->n_cells / 64, 1, 1);
+  KvasirTensor *positions = rig_tensor (rig, KVASIR_TYPE_I32, n_places + 1, 1, 1);
+  gint64 shape[3] = { (gint64) a->head_dim_v * a->n_heads, 1, 1 };
+  KvasirTensor *out;
+
+  memcpy (q->data, (guint8 *) p->q->data + (gsize) token * p->q->nb[2], p->q->nb[2]);
+  memcpy (mask->data, (guint8 *) p->mask->data + (gsize) token * p->mask->nb[1], p->mask->nb[1]);
+  memcpy (positions->data, p->positions->data, (gsize) n_places * sizeof (gint32));
+  ((gint32 *) positions->data)[n_places] = ((gint32 *) p->positions->data)[n_places + token];
+  out = rig_node (rig, KVASIR_OP_ATTENTION, shape, q, p->k, p->v);
+  out->src[3] = mask;
+  out->src[4] = p->sinks;
+  out->src[5] = a->max_bias != 0 ? positions : NULL;
+  out->params.attention = *a;
+  return out;
+}
+
+static void
+check_alone (const Case *c, KvasirCpuIsa isa, int n_kv)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  g_autoptr (Rig) rig = rig_new (isa, 2);
+  Shape shape = { rig->device->n_alike, n_kv, 0, 0 };
+  g_autoptr (Problem) p = problem_new (rig, rand, c, shape);
+  g_autoptr (GPtrArray) alone = g_ptr_array_new ();
+  gsize n_bytes = p->out->nb[1];
+
+  for (int t = 0; t < shape.n_tokens; t++)
+    g_ptr_array_add (alone, make_alone (rig, p, t));
+  compute (rig, p);
+  for (int t = 0; t < shape.n_tokens; t++)
+    {
+      const KvasirTensor *one = g_ptr_array_index (alone, t);
+      g_assert_cmpmem (one->data, n_bytes, (guint8 *) p->out->data + (gsize) t * n_bytes, n_bytes);
+    }
+}
+
+/* What a token gets in a short step is what it would get alone, bit for bit. */
+static void
+test_alone (gconstpointer data)
+{
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (int n_kv = 320; n_kv <= 1280; n_kv += 960)
+      check_alone (data, *isa, n_kv);
+}
+
 static float *
 compute_with_threads (KvasirCpuIsa isa, int n_threads, Shape shape)
 {
@@ -436,6 +489,8 @@ main (int argc, char **argv)
     {
       g_autofree char *path = g_strdup_printf ("/backends/attention/%s", cases[i].name);
       g_test_add_data_func (path, &cases[i], test_attention);
+      g_autofree char *alone = g_strconcat ("/backends/attention/alone/", cases[i].name, NULL);
+      g_test_add_data_func (alone, &cases[i], test_alone);
     }
   g_test_add_func ("/backends/attention/threads-do-not-change-results", test_threads_agree);
   g_test_add_func ("/backends/attention/closed-words-are-not-read", test_closed_cells_are_not_read);

@@ -290,6 +290,41 @@ test_threads_agree (void)
         }
 }
 
+/* What a token gets in a short step is what it would get alone, bit for bit: the device says up to
+ * how many. */
+static void
+test_alone (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (10);
+
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (gsize i = 0; i < G_N_ELEMENTS (types); i++)
+      {
+        g_autoptr (Rig) rig = rig_new (*isa, 2);
+        int n = rig->device->n_alike;
+        KvasirTensor *w = rig_random (rig, rand, types[i], 768, 70, 1);
+        KvasirTensor *x = rig_random (rig, rand, KVASIR_TYPE_F32, 768, n, 1);
+        KvasirTensor *y = rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 70, n, 1 }, w, x, NULL);
+        g_autoptr (GPtrArray) alone = g_ptr_array_new ();
+
+        g_assert_cmpint (n, >=, 4);
+        for (int t = 0; t < n; t++)
+          {
+            KvasirTensor *one = rig_tensor (rig, KVASIR_TYPE_F32, 768, 1, 1);
+            memcpy (one->data, (float *) x->data + 768 * t, 768 * sizeof (float));
+            g_ptr_array_add (
+                alone, rig_node (rig, KVASIR_OP_MUL_MAT, (gint64[]){ 70, 1, 1 }, w, one, NULL));
+          }
+        g_assert_cmpint (rig_compute (rig, n, 0), ==, KVASIR_STATUS_OK);
+        for (int t = 0; t < n; t++)
+          {
+            const KvasirTensor *one = g_ptr_array_index (alone, t);
+            g_assert_cmpmem (one->data, 70 * sizeof (float), (float *) y->data + 70 * t,
+                             70 * sizeof (float));
+          }
+      }
+}
+
 static void
 test_unsupported (void)
 {
@@ -319,6 +354,7 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/mul-mat/extremes-do-not-overflow", test_extremes);
   g_test_add_func ("/backends/mul-mat/large-activations-stay-finite", test_large_activations);
   g_test_add_func ("/backends/mul-mat/rows-may-lie-apart", test_strides);
+  g_test_add_func ("/backends/mul-mat/short-steps-are-as-single-tokens", test_alone);
   g_test_add_func ("/backends/mul-mat/threads-do-not-change-results", test_threads_agree);
   g_test_add_func ("/backends/mul-mat/impossible-shapes-are-not-supported", test_unsupported);
   return g_test_run ();

@@ -110,7 +110,7 @@ add_blocks (const KvasirProduct *p,
         {
           int64_t at = (token + t) * p->k + (b + i) * 32;
           __m256 dot = multiply_fine (type, w, p->acts.q + at, p->acts.fine + at);
-          __m256 *sum = &sums[t][n > 1 ? 0 : i % 2];
+          __m256 *sum = &sums[t][i % 2];
           *sum = _mm256_fmadd_ps (dot, _mm256_broadcast_ss (&scales[t][i]), *sum);
         }
     }
@@ -257,7 +257,7 @@ add_k_block (const KvasirProduct *p,
         {
           int64_t at = (token + t) * p->k + 256 * b + 32 * i;
           __m256 dot = multiply_fine (type, w, p->acts.q + at, p->acts.fine + at);
-          __m256 *sum = &sums[t][n > 1 ? 0 : i % 2];
+          __m256 *sum = &sums[t][i % 2];
           *sum = _mm256_fmadd_ps (dot, pick_scales (type, scales[t], i), *sum);
         }
     }
@@ -288,7 +288,8 @@ INLINE void
 int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t token, const int n)
 {
   const uint8_t *row = p->weights + (size_t) r * p->weight_stride;
-  /* One token alone has two sums in turn, so that one addition need not wait for the other. */
+  /* Two sums in turn, so that one addition need not wait for the other; several tokens, which could
+   * do without, each get what they would get alone. */
   __m256 sums[MAX_FEW][2], mins[MAX_FEW];
 
   for (int t = 0; t < n; t++)
