@@ -260,33 +260,22 @@ int8_pair (const KvasirProduct *p,
 }
 
 INLINE void
-int8_rows (const KvasirProduct *p,
-           const KvasirType type,
-           int64_t r,
-           int n_rows,
-           int64_t token,
-           const int n)
-{
-  if (is_k_type (type))
-    int8_pair (p, type, r, n_rows, token, n);
-  else
-    int8_row (p, type, r, token, n);
-}
-
-INLINE void
 int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
 {
-  const int step = is_k_type (type) ? 2 : 1;
-
-  for (int64_t r = part->row; r < part->row_end; r += step)
+  if (!is_k_type (type))
     {
-      int n_rows = part->row_end - r < step ? 1 : step;
+      int8_few_blocks (p, part, type);
+      return;
+    }
+  for (int64_t r = part->row; r < part->row_end; r += 2)
+    {
+      int n_rows = part->row_end - r < 2 ? 1 : 2;
       int64_t t = part->token;
       for (; t + 4 <= part->token_end; t += 4)
-        int8_rows (p, type, r, n_rows, t, 4);
+        int8_pair (p, type, r, n_rows, t, 4);
       for (; t + 2 <= part->token_end; t += 2)
-        int8_rows (p, type, r, n_rows, t, 2);
+        int8_pair (p, type, r, n_rows, t, 2);
       if (t < part->token_end)
-        int8_rows (p, type, r, n_rows, t, 1);
+        int8_pair (p, type, r, n_rows, t, 1);
     }
 }

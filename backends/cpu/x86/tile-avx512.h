@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backends/cpu/x86/few-k-avx512.h"
+#include "backends/cpu/x86/sixteen-avx512.h"
 #include "backends/cpu/x86/tile.h"
 
 /* 32 rows of weights unpacked for vpdpbusd: 16 rows side by side, four bytes of each. */
@@ -12,110 +13,19 @@
 /* Blocks of a row multiplied at a time, so that the tile stays in the first cache. */
 #define TILE_BLOCKS 24
 
-/* Dword @offset / 4 of sixteen rows. */
-INLINE __m512i
-load_dwords (const uint8_t *const rows[16], size_t offset)
-{
-  __m128i four[4];
-
-  for (int i = 0; i < 4; i++)
-    four[i] = _mm_setr_epi32 (
-        load_dword (rows[4 * i] + offset), load_dword (rows[4 * i + 1] + offset),
-        load_dword (rows[4 * i + 2] + offset), load_dword (rows[4 * i + 3] + offset));
-  __m256i low = _mm256_inserti128_si256 (_mm256_castsi128_si256 (four[0]), four[1], 1);
-  __m256i high = _mm256_inserti128_si256 (_mm256_castsi128_si256 (four[2]), four[3], 1);
-  return _mm512_inserti64x4 (_mm512_castsi256_si512 (low), high, 1);
-}
-
-/* Sixteen bytes of sixteen rows as four vectors: vector j has dword j of all rows in order. */
-INLINE void
-load_interleaved (const uint8_t *const rows[16], size_t offset, __m512i out[4])
-{
-  __m512i r[4];
-
-  /* Quarter q of r[i] is row 4 q + i, so that 4x4 blocks inside the quarters give the dwords. */
-  for (int i = 0; i < 4; i++)
-    {
-      r[i] = _mm512_castsi128_si512 (_mm_loadu_si128 ((const void *) (rows[i] + offset)));
-      for (int q = 1; q < 4; q++)
-        r[i] = _mm512_mask_broadcast_i32x4 (
-            r[i], (__mmask16) (0xf << (4 * q)),
-            _mm_loadu_si128 ((const void *) (rows[4 * q + i] + offset)));
-    }
-  __m512i a = _mm512_unpacklo_epi32 (r[0], r[1]), b = _mm512_unpackhi_epi32 (r[0], r[1]);
-  __m512i c = _mm512_unpacklo_epi32 (r[2], r[3]), d = _mm512_unpackhi_epi32 (r[2], r[3]);
-  out[0] = _mm512_unpacklo_epi64 (a, c);
-  out[1] = _mm512_unpackhi_epi64 (a, c);
-  out[2] = _mm512_unpacklo_epi64 (b, d);
-  out[3] = _mm512_unpackhi_epi64 (b, d);
-}
-
-/* Bits [4 j, 4 j + 4) of every dword, each as 16 or 0 in a byte of its own. The product puts copies
- * of the four bits 7 apart, so that bit k of copy k is the lowest one of byte k. */
-INLINE __m512i
-get_fifth_bits (__m512i qh, int j)
-{
-  __m512i bits =
-      _mm512_and_si512 (_mm512_srl_epi32 (qh, _mm_cvtsi32_si128 (4 * j)), _mm512_set1_epi32 (15));
-  __m512i copies = _mm512_mullo_epi32 (bits, _mm512_set1_epi32 (0x00204081));
-
-  return _mm512_slli_epi32 (_mm512_and_si512 (copies, _mm512_set1_epi32 (0x01010101)), 4);
-}
-
-/* The low nibbles are the first half of a block, the high ones the second. */
-INLINE void
-unpack_nibbles (const KvasirType type, const uint8_t *const rows[16], uint8_t *bytes)
-{
-  const bool has_fifth = type == KVASIR_TYPE_Q5_0 || type == KVASIR_TYPE_Q5_1;
-  const size_t qs = get_block_bytes (type) - 16;
-  const __m512i low = _mm512_set1_epi8 (15);
-  __m512i x[4], qh = has_fifth ? load_dwords (rows, qs - 4) : low;
-
-  load_interleaved (rows, qs, x);
-  for (int j = 0; j < 8; j++)
-    {
-      __m512i q = _mm512_and_si512 (j < 4 ? x[j] : _mm512_srli_epi16 (x[j - 4], 4), low);
-      if (has_fifth)
-        q = _mm512_or_si512 (q, get_fifth_bits (qh, j));
-      if (type == KVASIR_TYPE_IQ4_NL)
-        {
-          const __m512i table =
-              _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
-          q = _mm512_xor_si512 (_mm512_shuffle_epi8 (table, q), _mm512_set1_epi8 ((char) 128));
-        }
-      if (type == KVASIR_TYPE_MXFP4)
-        q = _mm512_shuffle_epi8 (_mm512_broadcast_i32x4 (get_mxfp4_table ()), q);
-      _mm512_store_si512 (bytes + 64 * j, q);
-    }
-}
-
-INLINE void
-unpack_bytes (const uint8_t *const rows[16], uint8_t *bytes)
-{
-  for (int half = 0; half < 2; half++)
-    {
-      __m512i x[4];
-      load_interleaved (rows, 2 + 16 * (size_t) half, x);
-      for (int j = 0; j < 4; j++)
-        _mm512_store_si512 (bytes + 64 * (4 * half + j),
-                            _mm512_xor_si512 (x[j], _mm512_set1_epi8 ((char) 128)));
-    }
-}
-
 /* One block of 16 rows. */
 INLINE void
 unpack_block (
     const KvasirType type, const uint8_t *const rows[16], uint8_t *bytes, float *d, float *m)
 {
-  __m512 scales, mins;
+  Sixteen s;
 
-  split_heads (type, load_dwords (rows, 0), &scales, &mins);
-  _mm512_store_ps (d, scales);
-  _mm512_store_ps (m, mins);
-  if (type == KVASIR_TYPE_Q8_0)
-    unpack_bytes (rows, bytes);
-  else
-    unpack_nibbles (type, rows, bytes);
+  load_sixteen (type, rows, &s);
+  _mm512_store_ps (d, s.d);
+  _mm512_store_ps (m, s.m);
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; j++)
+    _mm512_store_si512 (bytes + 64 * j, s.u[j]);
 }
 
 /* Sixteen lists of sixteen floats: those of a run of each row become neighbours. */
