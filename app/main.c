@@ -31,7 +31,7 @@ find_isa (const char *name, KvasirCpuIsa *isa)
 {
   if (name == NULL)
     return TRUE;
-  for (int i = KVASIR_CPU_ISA_SCALAR; i <= KVASIR_CPU_ISA_AVX512_VNNI; i++)
+  for (int i = KVASIR_CPU_ISA_SCALAR; i < KVASIR_CPU_N_ISAS; i++)
     if (g_str_equal (kvasir_cpu_isa_get_name (i), name))
       {
         *isa = i;
@@ -46,7 +46,7 @@ parse (int *argc, char ***argv, Options *options)
   const GOptionEntry entries[] = {
     { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, N_ ("Show the version"), NULL },
     { "isa", 0, 0, G_OPTION_ARG_STRING, &options->isa,
-      N_ ("Instruction set: scalar, avx2 or avx512-vnni"), N_ ("NAME") },
+      N_ ("Instruction set: scalar, avx2, avx512-vnni or amx"), N_ ("NAME") },
     G_OPTION_ENTRY_NULL,
   };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("[FILE] - chat with a model"));

@@ -16,11 +16,17 @@ kvasir_cpu_isa_get_name (KvasirCpuIsa isa)
       return "avx2";
     case KVASIR_CPU_ISA_AVX512_VNNI:
       return "avx512-vnni";
+    case KVASIR_CPU_ISA_AMX:
+      return "amx";
+    case KVASIR_CPU_ISA_AMX_EMULATED:
+      return "amx-emulated";
     }
   return NULL;
 }
 
 #ifdef KVASIR_CPU_X86
+
+#include "backends/cpu/x86/amx.h"
 
 static bool
 has_avx2 (void)
@@ -37,16 +43,38 @@ has_avx512_vnni (void)
          __builtin_cpu_supports ("avx512vnni");
 }
 
+static const KvasirCpuKernels *
+find_kernels (KvasirCpuIsa isa)
+{
+  switch (isa)
+    {
+    case KVASIR_CPU_ISA_SCALAR:
+      return &kvasir_scalar_kernels;
+    case KVASIR_CPU_ISA_AVX2:
+      return has_avx2 () ? &kvasir_avx2_kernels : NULL;
+    case KVASIR_CPU_ISA_AVX512_VNNI:
+      return has_avx512_vnni () ? &kvasir_avx512_kernels : NULL;
+    case KVASIR_CPU_ISA_AMX:
+      return has_avx512_vnni () && kvasir_amx_is_usable () ? &kvasir_amx_kernels : NULL;
+    case KVASIR_CPU_ISA_AMX_EMULATED:
+      return has_avx512_vnni () ? &kvasir_amx_emulated_kernels : NULL;
+    default:
+      return NULL;
+    }
+}
+
 const KvasirCpuKernels *
 kvasir_cpu_isa_get_kernels (KvasirCpuIsa isa)
 {
-  if (isa == KVASIR_CPU_ISA_SCALAR)
-    return &kvasir_scalar_kernels;
-  if ((isa == KVASIR_CPU_ISA_AVX512_VNNI || isa == KVASIR_CPU_ISA_AUTO) && has_avx512_vnni ())
-    return &kvasir_avx512_kernels;
-  if ((isa == KVASIR_CPU_ISA_AVX2 || isa == KVASIR_CPU_ISA_AUTO) && has_avx2 ())
-    return &kvasir_avx2_kernels;
-  return isa == KVASIR_CPU_ISA_AUTO ? &kvasir_scalar_kernels : NULL;
+  static const KvasirCpuIsa best_first[] = { KVASIR_CPU_ISA_AMX, KVASIR_CPU_ISA_AVX512_VNNI,
+                                             KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_SCALAR };
+  const KvasirCpuKernels *kernels = NULL;
+
+  if (isa != KVASIR_CPU_ISA_AUTO)
+    return find_kernels (isa);
+  for (size_t i = 0; i < sizeof best_first / sizeof best_first[0] && kernels == NULL; i++)
+    kernels = find_kernels (best_first[i]);
+  return kernels;
 }
 
 #else

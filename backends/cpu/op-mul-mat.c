@@ -11,6 +11,8 @@
 #define PIECE_BYTES 16384
 /* Tokens below which a tile is not worth its unpacking a second time. */
 #define LEAST_TOKENS 32
+/* Parts end where tiles of tokens do. */
+#define TOKEN_GROUP 16
 
 static const KvasirProductKernel *
 get_kernel (const KvasirTensor *node, const KvasirCpuKernels *kernels)
@@ -97,7 +99,7 @@ cut_for_many (const KvasirTensor *node, int n_threads)
   int64_t n_parts = (wanted + cut.n_row_pieces - 1) / cut.n_row_pieces;
   int64_t tokens = (n_tokens + n_parts - 1) / n_parts;
   tokens = tokens > LEAST_TOKENS ? tokens : LEAST_TOKENS;
-  cut.tokens = (tokens + KVASIR_ACT_PAD - 1) / KVASIR_ACT_PAD * KVASIR_ACT_PAD;
+  cut.tokens = (tokens + TOKEN_GROUP - 1) / TOKEN_GROUP * TOKEN_GROUP;
   cut.n_token_pieces = (n_tokens + cut.tokens - 1) / cut.tokens;
   return cut;
 }

@@ -7,11 +7,11 @@
 const KvasirCpuIsa *
 rig_get_isas (void)
 {
-  static KvasirCpuIsa isas[4];
+  static KvasirCpuIsa isas[KVASIR_CPU_N_ISAS];
   gsize n = 0;
 
   if (isas[0] == KVASIR_CPU_ISA_AUTO)
-    for (int isa = KVASIR_CPU_ISA_SCALAR; isa <= KVASIR_CPU_ISA_AVX512_VNNI; isa++)
+    for (int isa = KVASIR_CPU_ISA_SCALAR; isa < KVASIR_CPU_N_ISAS; isa++)
       if (kvasir_cpu_isa_is_available ((KvasirCpuIsa) isa))
         isas[n++] = (KvasirCpuIsa) isa;
   return isas;

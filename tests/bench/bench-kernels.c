@@ -81,7 +81,7 @@ bench_prefill (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
 static void
 bench_type (KvasirCpuIsa isa, int n_threads, KvasirType type, const void *memory)
 {
-  int wide = isa == KVASIR_CPU_ISA_AVX512_VNNI;
+  int wide = isa != KVASIR_CPU_ISA_AVX2;
   int is_int8 = kvasir_type_get_block_len ((int) type) >= 32;
   double read = bench_probe_read (memory, DECODE_BYTES, n_threads), roof = 0;
 
@@ -133,7 +133,8 @@ bench_shift (KvasirCpuIsa isa, int n_threads, void *memory)
 int
 main (int argc, char **argv)
 {
-  static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_AVX512_VNNI };
+  static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_AVX512_VNNI,
+                                       KVASIR_CPU_ISA_AMX };
   uint8_t *memory = aligned_alloc (HUGE_PAGE, MEMORY_BYTES);
 
   if (memory == NULL)
@@ -141,7 +142,7 @@ main (int argc, char **argv)
   /* As the device's buffers are; small pages cost a third of the bandwidth. */
   madvise (memory, MEMORY_BYTES, MADV_HUGEPAGE);
   memset (memory, 1, MEMORY_BYTES);
-  for (size_t i = 0; i < 2; i++)
+  for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++)
     for (int n_threads = 1; n_threads <= 2; n_threads++)
       {
         if (!kvasir_cpu_isa_is_available (isas[i]))

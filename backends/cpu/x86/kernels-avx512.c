@@ -1,8 +1,27 @@
 /* The kernels for processors with AVX-512 F, BW, DQ, VL and VNNI. */
 #include "backends/cpu/x86/vec-avx512.h"
 
+#include "backends/cpu/x86/many-amx.h"
 #include "backends/cpu/x86/products-avx512.h"
 #include "backends/cpu/x86/vec-products.h"
 #include "backends/cpu/x86/x86-kernels.h"
 
-const KvasirCpuKernels kvasir_avx512_kernels = X86_KERNELS ("avx512-vnni");
+const KvasirCpuKernels kvasir_avx512_kernels = X86_KERNELS ("avx512-vnni", products);
+
+/* The same, but for the long products. */
+#define AMX_KERNEL(name)                                                                           \
+  {                                                                                                \
+    .takes_int8 = true, .few = name##_few, .many = kvasir_amx_many                                 \
+  }
+#define AMX_EMULATED_KERNEL(name)                                                                  \
+  {                                                                                                \
+    .takes_int8 = true, .few = name##_few, .many = kvasir_amx_emulated_many                        \
+  }
+
+static const KvasirProductKernel amx_products[KVASIR_N_TYPES] = X86_PRODUCTS (AMX_KERNEL);
+static const KvasirProductKernel amx_emulated_products[KVASIR_N_TYPES] =
+    X86_PRODUCTS (AMX_EMULATED_KERNEL);
+
+const KvasirCpuKernels kvasir_amx_kernels = X86_KERNELS ("amx", amx_products);
+const KvasirCpuKernels kvasir_amx_emulated_kernels =
+    X86_KERNELS ("amx-emulated", amx_emulated_products);

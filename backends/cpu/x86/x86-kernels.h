@@ -46,22 +46,19 @@ INT8_PRODUCTS (iq4_xs, KVASIR_TYPE_IQ4_XS)
     .takes_int8 = true, .few = name##_few, .many = name##_many                                     \
   }
 
-static const KvasirProductKernel products[KVASIR_N_TYPES] = {
-  VEC_PRODUCTS,
-  [KVASIR_TYPE_Q4_0] = INT8_KERNEL (q4_0),
-  [KVASIR_TYPE_Q4_1] = INT8_KERNEL (q4_1),
-  [KVASIR_TYPE_Q5_0] = INT8_KERNEL (q5_0),
-  [KVASIR_TYPE_Q5_1] = INT8_KERNEL (q5_1),
-  [KVASIR_TYPE_Q8_0] = INT8_KERNEL (q8_0),
-  [KVASIR_TYPE_IQ4_NL] = INT8_KERNEL (iq4_nl),
-  [KVASIR_TYPE_MXFP4] = INT8_KERNEL (mxfp4),
-  [KVASIR_TYPE_Q2_K] = INT8_KERNEL (q2_k),
-  [KVASIR_TYPE_Q3_K] = INT8_KERNEL (q3_k),
-  [KVASIR_TYPE_Q4_K] = INT8_KERNEL (q4_k),
-  [KVASIR_TYPE_Q5_K] = INT8_KERNEL (q5_k),
-  [KVASIR_TYPE_Q6_K] = INT8_KERNEL (q6_k),
-  [KVASIR_TYPE_IQ4_XS] = INT8_KERNEL (iq4_xs),
-};
+/* The products of a table: @kernel makes those of a type that takes integers. */
+#define X86_PRODUCTS(kernel)                                                                       \
+  {                                                                                                \
+    VEC_PRODUCTS, [KVASIR_TYPE_Q4_0] = kernel (q4_0), [KVASIR_TYPE_Q4_1] = kernel (q4_1),          \
+                  [KVASIR_TYPE_Q5_0] = kernel (q5_0), [KVASIR_TYPE_Q5_1] = kernel (q5_1),          \
+                  [KVASIR_TYPE_Q8_0] = kernel (q8_0), [KVASIR_TYPE_IQ4_NL] = kernel (iq4_nl),      \
+                  [KVASIR_TYPE_MXFP4] = kernel (mxfp4), [KVASIR_TYPE_Q2_K] = kernel (q2_k),        \
+                  [KVASIR_TYPE_Q3_K] = kernel (q3_k), [KVASIR_TYPE_Q4_K] = kernel (q4_k),          \
+                  [KVASIR_TYPE_Q5_K] = kernel (q5_k), [KVASIR_TYPE_Q6_K] = kernel (q6_k),          \
+                  [KVASIR_TYPE_IQ4_XS] = kernel (iq4_xs),                                          \
+  }
+
+static const KvasirProductKernel products[KVASIR_N_TYPES] = X86_PRODUCTS (INT8_KERNEL);
 
 /* Blocks as floats: a cache of a quantised type is read this way. */
 INLINE void
@@ -133,12 +130,12 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_IQ4_NL] = kvasir_iq4_nl_from_float,
 };
 
-#define X86_KERNELS(isa_name)                                                                      \
+#define X86_KERNELS(isa_name, its_products)                                                        \
   {                                                                                                \
     .name = isa_name, .to_float = to_float, .from_float = from_float, .add = add, .mul = mul,      \
     .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .sum = sum,                  \
     .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
-    .update = update_line, .rotate = rotate, .quantize = quantize, .products = products,           \
+    .update = update_line, .rotate = rotate, .quantize = quantize, .products = its_products,       \
     .transpose = transpose, .dense = dense, .hadamard = hadamard, .turn = turn, .score = score,    \
     .mix = mix, .softmax = softmax,                                                                \
   }
