@@ -281,10 +281,36 @@ tidy_walk (KvasirMatcher *self, guint depth)
   return ok && !kvasir_states_is_exhausted (self->states);
 }
 
+/* The kinds of characters that do not lead back to the place the walk begins at: the inside of a
+ * text in quotes lets most tokens through, and subtrees without these need no look. */
+static guint64
+find_ways_out (KvasirMatcher *self)
+{
+  guint64 ways = KVASIR_SEEN_BROKEN;
+  const KvasirGrammar *grammar = self->states->grammar;
+  guint32 state = self->place.state;
+  for (guint8 c = 0; c < 128; c++)
+    if (kvasir_states_step (self->states, state, grammar->ascii_class[c]) != state)
+      ways |= kvasir_token_trie_get_kind (c);
+  for (guint32 i = kvasir_grammar_find_class (grammar, 128); i < grammar->cuts->len; i++)
+    if (kvasir_states_step (self->states, state, i) != state &&
+        g_array_index (grammar->cuts, guint32, i) <= KVASIR_MAX_CODE)
+      return ways | KVASIR_SEEN_OTHER;
+  return ways;
+}
+
+static void
+set_bits (guint64 *bits, const gint32 *tokens, guint32 from, guint32 to)
+{
+  for (guint32 t = from; t < to; t++)
+    set_bit (bits, tokens[t]);
+}
+
 /* Of the tokens with bytes. FALSE: a limit was hit. */
 static gboolean
 walk (KvasirMatcher *self, guint64 *bits)
 {
+  const guint64 ways_out = find_ways_out (self);
   guint32 n;
   const KvasirTrieNode *nodes = kvasir_token_trie_get_nodes (self->trie, &n);
   const gint32 *tokens = kvasir_token_trie_get_tokens (self->trie);
@@ -299,9 +325,11 @@ walk (KvasirMatcher *self, guint64 *bits)
           i = node->end;
           continue;
         }
-      for (guint32 t = node->token; t < node[1].token; t++)
-        set_bit (bits, tokens[t]);
-      i++;
+      gboolean whole =
+          to->state == self->place.state && to->left == 0 && (node->seen & ways_out) == 0;
+      guint32 end = whole ? node->end : i + 1;
+      set_bits (bits, tokens, node->token, nodes[end].token);
+      i = end;
       if (self->states->effort - tidied > TIDY_EFFORT)
         {
           tidied = self->states->effort;
@@ -381,7 +409,9 @@ apply (const Mask *mask, float *logits, guint n)
       guint end = MIN (64, n - i);
       if (bits == G_MAXUINT64)
         continue;
-      for (guint k = 0; k < end; k++)
+      for (guint k = 0; bits == 0 && k < end; k++)
+        logits[i + k] = -INFINITY;
+      for (guint k = 0; bits != 0 && k < end; k++)
         logits[i + k] = bits >> k & 1 ? logits[i + k] : -INFINITY;
     }
 }

@@ -92,6 +92,47 @@ sort_tokens (KvasirTokenTrie *self)
   return n;
 }
 
+/* ---- kinds of characters */
+
+guint64
+kvasir_token_trie_get_kind (guint8 byte)
+{
+  guint bit = 0;
+  if (g_ascii_isdigit (byte))
+    bit = 1;
+  else if (g_ascii_isxdigit (byte))
+    bit = g_ascii_islower (byte) ? 2 : 3;
+  else if (g_ascii_isalpha (byte))
+    bit = g_ascii_islower (byte) ? 4 : 5;
+  else if (byte >= ' ')
+    /* 34 of them: marks, the space and U+007F. */
+    bit = byte < '0'   ? 6u + byte - ' '
+          : byte < 'A' ? 22u + byte - ':'
+          : byte < 'a' ? 29u + byte - '['
+                       : 35u + byte - '{';
+  else if (byte == '\t' || byte == '\n' || byte == '\r')
+    bit = 40u + byte - '\t';
+  return G_GUINT64_CONSTANT (1) << bit;
+}
+
+/* Adds to each node of @path, whose last one ends a token with @bytes, what stands below it. */
+static void
+note_seen (KvasirTokenTrie *self, const guint32 *path, const guint8 *bytes, guint32 n)
+{
+  guint64 seen = 0;
+  for (guint32 depth = n; depth-- > 1;)
+    {
+      /* A byte that goes on with a character is looked at with the one that begins it. */
+      if ((bytes[depth] & 0xC0) == 0x80)
+        continue;
+      gint32 code = (gint32) g_utf8_get_char_validated ((const char *) bytes + depth, n - depth);
+      seen |= code < 0     ? KVASIR_SEEN_BROKEN
+              : code < 128 ? kvasir_token_trie_get_kind (bytes[depth])
+                           : KVASIR_SEEN_OTHER;
+      g_array_index (self->nodes, KvasirTrieNode, path[depth - 1]).seen |= seen;
+    }
+}
+
 /* ---- nodes */
 
 /* The nodes that are open are those of the last token; @path [depth - 1] is each one's number. */
@@ -124,6 +165,7 @@ build_nodes (KvasirTokenTrie *self, guint n)
           path[depth] = self->nodes->len;
           g_array_append_val (self->nodes, node);
         }
+      note_seen (self, path, bytes, len);
       before = bytes;
       n_before = len;
     }

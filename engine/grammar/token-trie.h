@@ -13,8 +13,13 @@
 
 G_BEGIN_DECLS
 
+/* Kinds of characters, as bits: those that grammars tell apart have one of their own. */
+#define KVASIR_SEEN_OTHER (G_GUINT64_CONSTANT (1) << 62)  /* outside of ASCII */
+#define KVASIR_SEEN_BROKEN (G_GUINT64_CONSTANT (1) << 63) /* no character, or half of one */
+
 typedef struct
 {
+  guint64 seen;  /* in the tokens below this node, where a character ends with it */
   guint32 end;   /* the first node that is not below this one */
   guint32 token; /* the first of those that end here, in the order of the nodes */
   guint16 depth; /* bytes from the root on, at least 1 */
@@ -23,6 +28,9 @@ typedef struct
 
 /* Tokens beyond this many bytes are never allowed. */
 #define KVASIR_TOKEN_TRIE_MAX_DEPTH 1024
+
+/* The bit of an ASCII character. */
+guint64 kvasir_token_trie_get_kind (guint8 byte);
 
 typedef struct _KvasirTokenTrie KvasirTokenTrie;
 
