@@ -115,20 +115,30 @@ kvasir_token_trie_get_kind (guint8 byte)
   return G_GUINT64_CONSTANT (1) << bit;
 }
 
+/* The kind of the character that begins with a byte, and how many bytes it has. */
+static guint64
+read_kind (const guint8 *bytes, guint32 n, guint32 *len)
+{
+  gint32 code = (gint32) g_utf8_get_char_validated ((const char *) bytes, n);
+  *len = code < 0 ? 1 : (guint32) g_unichar_to_utf8 ((gunichar) code, NULL);
+  if (code < 0)
+    return KVASIR_SEEN_BROKEN;
+  return code < 128 ? kvasir_token_trie_get_kind (*bytes) : KVASIR_SEEN_OTHER;
+}
+
 /* Adds to each node of @path, whose last one ends a token with @bytes, what stands below it. */
 static void
 note_seen (KvasirTokenTrie *self, const guint32 *path, const guint8 *bytes, guint32 n)
 {
+  guint64 kinds[KVASIR_TOKEN_TRIE_MAX_DEPTH];
   guint64 seen = 0;
+  guint32 len;
+  memset (kinds, 0, n * sizeof (guint64));
+  for (guint32 at = 0; at < n; at += len)
+    kinds[at] = read_kind (bytes + at, n - at, &len);
   for (guint32 depth = n; depth-- > 1;)
     {
-      /* A byte that goes on with a character is looked at with the one that begins it. */
-      if ((bytes[depth] & 0xC0) == 0x80)
-        continue;
-      gint32 code = (gint32) g_utf8_get_char_validated ((const char *) bytes + depth, n - depth);
-      seen |= code < 0     ? KVASIR_SEEN_BROKEN
-              : code < 128 ? kvasir_token_trie_get_kind (bytes[depth])
-                           : KVASIR_SEEN_OTHER;
+      seen |= kinds[depth];
       g_array_index (self->nodes, KvasirTrieNode, path[depth - 1]).seen |= seen;
     }
 }

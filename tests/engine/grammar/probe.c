@@ -3,13 +3,12 @@
  *
  *     grammar-probe VOCAB.gguf < questions.jsonl
  *
- * {"grammar": TEXT} or {"schema": TEXT} with
+ * {"grammar": TEXT} with
  *   "texts": [TEXT]  are they complete answers? "texts": [true, ...]
  *   "walk": [[ID]]   which tokens may follow behind those? "walk": [[ID], ...]
  * What cannot be read is answered with {"error": TEXT}.
  */
 #include "engine/grammar/matcher.h"
-#include "engine/grammar/schema.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -40,11 +39,11 @@ probe_texts (Probe *self, const KvasirGrammar *grammar, const json_t *texts)
   json_t *text;
   gsize i;
   json_array_foreach (texts, i, text)
-    {
-      g_autoptr (KvasirMatcher) matcher = kvasir_matcher_new (grammar, self->trie);
-      kvasir_matcher_accept_bytes (matcher, json_string_value (text), json_string_length (text));
-      json_array_append_new (answers, json_boolean (may_end (self, matcher)));
-    }
+  {
+    g_autoptr (KvasirMatcher) matcher = kvasir_matcher_new (grammar, self->trie);
+    kvasir_matcher_accept_bytes (matcher, json_string_value (text), json_string_length (text));
+    json_array_append_new (answers, json_boolean (may_end (self, matcher)));
+  }
   return answers;
 }
 
@@ -68,12 +67,12 @@ probe_walks (Probe *self, const KvasirGrammar *grammar, const json_t *walks)
   json_t *walk;
   gsize i;
   json_array_foreach (walks, i, walk)
-    {
-      g_autoptr (KvasirMatcher) matcher = kvasir_matcher_new (grammar, self->trie);
-      for (gsize k = 0; k < json_array_size (walk); k++)
-        kvasir_matcher_accept (matcher, (gint32) json_integer_value (json_array_get (walk, k)));
-      json_array_append_new (answers, list_allowed (self, matcher));
-    }
+  {
+    g_autoptr (KvasirMatcher) matcher = kvasir_matcher_new (grammar, self->trie);
+    for (gsize k = 0; k < json_array_size (walk); k++)
+      kvasir_matcher_accept (matcher, (gint32) json_integer_value (json_array_get (walk, k)));
+    json_array_append_new (answers, list_allowed (self, matcher));
+  }
   return answers;
 }
 
@@ -81,15 +80,8 @@ static json_t *
 answer (Probe *self, const json_t *question)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *text = g_strdup (json_string_value (json_object_get (question, "grammar")));
+  const char *text = json_string_value (json_object_get (question, "grammar"));
   json_t *reply = json_object ();
-  if (text == NULL)
-    {
-      text = kvasir_schema_to_grammar (json_string_value (json_object_get (question, "schema")),
-                                       &error);
-      if (text != NULL)
-        json_object_set_new (reply, "grammar", json_string (text));
-    }
   g_autoptr (KvasirGrammar) grammar =
       text != NULL ? kvasir_grammar_new (text, self->vocab, &error) : NULL;
   if (grammar == NULL)
