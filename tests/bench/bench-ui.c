@@ -5,18 +5,13 @@
  * the heap grows by; then all five pages at once, without it.
  * Needs a display: ./dev bench ui
  */
-#include <adwaita.h>
-#include <glib/gstdio.h>
 #include <stdio.h>
 
-#include "backends/cpu/cpu.h"
 #include "engine/session/mailbox.h"
-#include "kvasir-resources.h"
+#include "tests/bench/desk.h"
 #include "tests/bench/gaps.h"
 #include "tests/viz/fake-snapshot.h"
-#include "ui/history/history.h"
 #include "ui/inspector/inspector.h"
-#include "ui/transcript/transcript.h"
 
 #define TOKENS_PER_SECOND 200
 #define SNAPSHOTS_PER_SECOND 60
@@ -26,14 +21,9 @@
 
 typedef struct
 {
-  KvasirDevice *device;
-  KvasirEngineClient *client;
+  BenchDesk desk;
   KvasirMailbox *mailbox;
   const KvasirSnapshot *snapshots[N_SNAPSHOTS];
-  char *folder;
-  KvasirStore *store;
-  KvasirHistory *history;
-  KvasirConversation *conversation;
   KvasirMessageNode *answer;
   guint n_tokens;
   guint n_shown;
@@ -61,7 +51,7 @@ snapshot_cb (gpointer user_data)
 {
   Bench *b = user_data;
 
-  g_signal_emit_by_name (b->client, "snapshot", b->snapshots[b->n_shown++ % N_SNAPSHOTS]);
+  g_signal_emit_by_name (b->desk.client, "snapshot", b->snapshots[b->n_shown++ % N_SNAPSHOTS]);
   return G_SOURCE_CONTINUE;
 }
 
@@ -85,7 +75,7 @@ send_event (Bench *b)
   kvasir_mailbox_put_event (b->mailbox, &event, &token, 1);
   kvasir_mail_init (&mail);
   kvasir_mailbox_drain (b->mailbox, &mail);
-  g_signal_emit_by_name (b->client, "events", &mail);
+  g_signal_emit_by_name (b->desk.client, "events", &mail);
   kvasir_mail_clear (&mail);
 }
 
@@ -104,10 +94,11 @@ static void
 measure (Bench *b, Gaps *gaps, const char *name, double seconds)
 {
   KvasirMessageNode *asked = kvasir_conversation_add (
-      b->conversation, kvasir_conversation_get_leaf (b->conversation), KVASIR_ROLE_USER, "go");
+      b->desk.conversation, kvasir_conversation_get_leaf (b->desk.conversation), KVASIR_ROLE_USER,
+      "go");
   guint tokens, snapshots;
 
-  b->answer = kvasir_conversation_add_answer (b->conversation, asked, "Bench");
+  b->answer = kvasir_conversation_add_answer (b->desk.conversation, asked, "Bench");
   tokens = g_timeout_add (1000 / TOKENS_PER_SECOND, token_cb, b);
   snapshots = g_timeout_add (1000 / SNAPSHOTS_PER_SECOND, snapshot_cb, b);
   gaps_rest (1);
@@ -118,37 +109,13 @@ measure (Bench *b, Gaps *gaps, const char *name, double seconds)
   gaps_print (gaps, name);
 }
 
-static GtkWidget *
-open_window (GtkWidget *child)
-{
-  GtkWidget *window = gtk_window_new ();
-
-  gtk_window_set_default_size (GTK_WINDOW (window), 1600, 1000);
-  gtk_window_set_child (GTK_WINDOW (window), child);
-  gtk_window_present (GTK_WINDOW (window));
-  gaps_rest (1);
-  return window;
-}
-
-static GtkWidget *
-put_beside_transcript (Bench *b, GtkWidget *side)
-{
-  GtkWidget *panes = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
-  GtkWidget *transcript = kvasir_transcript_new ();
-
-  kvasir_transcript_set_conversation (KVASIR_TRANSCRIPT (transcript), b->conversation);
-  gtk_paned_set_start_child (GTK_PANED (panes), transcript);
-  gtk_paned_set_end_child (GTK_PANED (panes), side);
-  gtk_paned_set_position (GTK_PANED (panes), 560);
-  return panes;
-}
-
 static void
 measure_pages (Bench *b, Gaps *gaps)
 {
   static const char *const names[] = { "Cells", "Positions", "Mask", "Memory", "Log" };
-  GtkWidget *inspector = kvasir_inspector_new (b->client);
-  GtkWidget *window = open_window (put_beside_transcript (b, inspector));
+  GtkWidget *inspector = kvasir_inspector_new (b->desk.client);
+  GtkWidget *window = bench_desk_open_window (
+      bench_desk_put_beside (bench_desk_make_transcript (&b->desk), inspector));
 
   for (guint i = 0; i < KVASIR_N_INSPECTOR_PAGES; i++)
     {
@@ -161,20 +128,8 @@ measure_pages (Bench *b, Gaps *gaps)
 static void
 measure_all (Bench *b, Gaps *gaps)
 {
-  GtkWidget *grid = gtk_grid_new ();
-  GtkWidget *window;
+  GtkWidget *window = bench_desk_open_window (bench_desk_make_pages (&b->desk));
 
-  gtk_grid_set_row_homogeneous (GTK_GRID (grid), TRUE);
-  gtk_grid_set_column_homogeneous (GTK_GRID (grid), TRUE);
-  for (int i = 0; i < KVASIR_N_INSPECTOR_PAGES; i++)
-    {
-      GtkWidget *inspector = kvasir_inspector_new (b->client);
-      kvasir_inspector_set_page (KVASIR_INSPECTOR (inspector), (KvasirInspectorPage) i);
-      gtk_widget_set_hexpand (inspector, TRUE);
-      gtk_widget_set_vexpand (inspector, TRUE);
-      gtk_grid_attach (GTK_GRID (grid), inspector, i % 3, i / 3, 1, 1);
-    }
-  window = open_window (grid);
   /* The log keeps its newest lines; what it grows by until it is full is not measured. */
   for (guint i = 0; i < LOG_LINES; i++, b->n_tokens++)
     send_event (b);
@@ -182,66 +137,21 @@ measure_all (Bench *b, Gaps *gaps)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-/* The pages show nothing without a model. */
-static gboolean
-load_model (Bench *b, const char *path)
-{
-  KvasirContextParams params;
-
-  kvasir_context_params_init (&params);
-  kvasir_engine_client_load (b->client, path, &params);
-  while (kvasir_engine_client_get_state (b->client) == KVASIR_ENGINE_LOADING)
-    g_main_context_iteration (NULL, TRUE);
-  return kvasir_engine_client_get_state (b->client) == KVASIR_ENGINE_READY;
-}
-
 static void
 set_up (Bench *b)
 {
-  g_autofree char *path = NULL;
-  KvasirChat *chat;
-
-  b->folder = g_dir_make_tmp ("kvasir-bench-XXXXXX", NULL);
-  path = g_build_filename (b->folder, "history.db", NULL);
-  b->device = kvasir_cpu_device_new (NULL);
-  b->client = kvasir_engine_client_new (b->device);
   b->mailbox = kvasir_mailbox_new (EVENT_BYTES, wakeup_cb, NULL);
   for (guint i = 0; i < N_SNAPSHOTS; i++)
     b->snapshots[i] = fake_make_snapshot (i);
-  b->store = kvasir_store_new (path);
-  b->history = kvasir_history_new (b->store);
-  while (!kvasir_history_get_loaded (b->history))
-    g_main_context_iteration (NULL, TRUE);
-  chat = kvasir_history_add_chat (b->history, "");
-  b->conversation = kvasir_history_open_chat (b->history, chat);
-  kvasir_history_touch (b->history, chat, NULL);
 }
 
 static void
 tear_down (Bench *b)
 {
-  g_autofree char *path = g_build_filename (b->folder, "history.db", NULL);
-
-  kvasir_history_close (b->history);
-  g_unlink (path);
-  g_rmdir (b->folder);
-  g_free (b->folder);
   for (guint i = 0; i < N_SNAPSHOTS; i++)
     kvasir_snapshot_unref (b->snapshots[i]);
   kvasir_mailbox_free (b->mailbox);
-  g_object_unref (b->client);
-  b->device->vtable->free (b->device);
-}
-
-static void
-load_style (void)
-{
-  g_autoptr (GtkCssProvider) provider = gtk_css_provider_new ();
-
-  g_assert (kvasir_get_resource () != NULL);
-  gtk_css_provider_load_from_resource (provider, "/org/kvasir/Kvasir/style.css");
-  gtk_style_context_add_provider_for_display (
-      gdk_display_get_default (), GTK_STYLE_PROVIDER (provider), GTK_STYLE_PROVIDER_PRIORITY_USER);
+  bench_desk_close (&b->desk);
 }
 
 int
@@ -255,14 +165,12 @@ main (int argc, char **argv)
       g_printerr ("usage: bench-ui MODEL.gguf\n");
       return 2;
     }
-  adw_init ();
-  load_style ();
-  set_up (&b);
-  if (!load_model (&b, argv[1]))
+  if (!bench_desk_open (&b.desk, argv[1]))
     {
       g_printerr ("%s could not be loaded\n", argv[1]);
       return 3;
     }
+  set_up (&b);
   printf ("gaps of the main loop, %d tokens a second, window 1600 x 1000\n", TOKENS_PER_SECOND);
   measure_pages (&b, gaps);
   measure_all (&b, gaps);
