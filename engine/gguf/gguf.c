@@ -287,23 +287,21 @@ kvasir_gguf_get_array_data (const KvasirGguf *self, const char *key)
   return entry ? self->bytes + entry->value : NULL;
 }
 
-static const char *
-get_element_string (const KvasirGguf *self, const KvasirGgufEntry *entry, guint64 i, gsize *len)
+static KvasirGgufStrings
+get_strings (const KvasirGguf *self, const KvasirGgufEntry *entry)
 {
-  const guint8 *text = self->bytes + entry->strings[i];
-
-  *len = load_bits (text - sizeof (guint64), sizeof (guint64));
-  return (const char *) text;
+  return (KvasirGgufStrings){ self->bytes, entry->strings, entry->n };
 }
 
-const char *
-kvasir_gguf_get_array_string (const KvasirGguf *self, const char *key, guint64 i, gsize *len)
+gboolean
+kvasir_gguf_get_strings (const KvasirGguf *self, const char *key, KvasirGgufStrings *strings)
 {
   const KvasirGgufEntry *entry = find_array (self, key);
 
-  if (!entry || !entry->strings || i >= entry->n)
-    return NULL;
-  return get_element_string (self, entry, i, len);
+  if (!entry || !entry->strings)
+    return FALSE;
+  *strings = get_strings (self, entry);
+  return TRUE;
 }
 
 guint
@@ -378,7 +376,8 @@ append_array (GString *out, const KvasirGguf *self, const KvasirGgufEntry *entry
         g_string_append (out, ", ");
       if (entry->strings)
         {
-          const char *text = get_element_string (self, entry, i, &n_bytes);
+          const KvasirGgufStrings strings = get_strings (self, entry);
+          const char *text = kvasir_gguf_strings_get (&strings, i, &n_bytes);
 
           append_text (out, text, n_bytes);
         }

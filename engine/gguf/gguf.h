@@ -11,6 +11,7 @@
 #pragma once
 
 #include <glib.h>
+#include <string.h>
 
 G_BEGIN_DECLS
 
@@ -76,16 +77,37 @@ gboolean kvasir_gguf_get_bool (const KvasirGguf *self, const char *key, gboolean
 /* (transfer none), NUL-terminated; @len may be NULL. NULL where there is none. */
 const char *kvasir_gguf_get_string (const KvasirGguf *self, const char *key, gsize *len);
 
-/* Arrays. @n_out elements of type @type; NULL where the key is no array. The string form gives the
- * i-th string (transfer none), not NUL-terminated. Numbers lie unaligned in file byte order
- * (little endian). */
+/* Arrays. @n_out elements of type @type; NULL where the key is no array. Numbers lie unaligned in
+ * file byte order (little endian). */
 gboolean kvasir_gguf_get_array (const KvasirGguf *self,
                                 const char *key,
                                 KvasirGgufType *type,
                                 guint64 *n_out);
 const guint8 *kvasir_gguf_get_array_data (const KvasirGguf *self, const char *key);
-const char *
-kvasir_gguf_get_array_string (const KvasirGguf *self, const char *key, guint64 i, gsize *len);
+
+/* An array of strings, which belong to the header. */
+typedef struct
+{
+  const guint8 *bytes;  /* (unowned) */
+  const gsize *offsets; /* (unowned) [n] of the texts; 64 bits before each are its length */
+  guint64 n;
+} KvasirGgufStrings;
+
+/* FALSE where the key is no array of strings. */
+gboolean
+kvasir_gguf_get_strings (const KvasirGguf *self, const char *key, KvasirGgufStrings *strings);
+
+/* Returns: (transfer none): string @i < n, not NUL-terminated */
+static inline const char *
+kvasir_gguf_strings_get (const KvasirGgufStrings *self, guint64 i, gsize *len)
+{
+  const guint8 *text = self->bytes + self->offsets[i];
+  guint64 n;
+
+  memcpy (&n, text - sizeof n, sizeof n);
+  *len = GUINT64_FROM_LE (n);
+  return (const char *) text;
+}
 
 guint kvasir_gguf_get_n_tensors (const KvasirGguf *self);
 const KvasirGgufTensor *kvasir_gguf_get_tensor (const KvasirGguf *self, guint i);

@@ -1,16 +1,7 @@
-#include "engine/gguf/hash.h"
 #include "engine/vocab/utf8.h"
 #include "engine/vocab/vocab-private.h"
 
 #include <string.h>
-
-enum
-{
-  /* This reader's own limit; the largest vocabularies have below half a million merges. */
-  MAX_MERGES = 1 << 24,
-};
-
-static const char merges_key[] = "tokenizer.ggml.merges";
 
 /* GPT-2's table: printable bytes stand for themselves, the others follow from U+0100 on. */
 gunichar
@@ -35,74 +26,10 @@ kvasir_bpe_get_char_byte (gunichar c)
   return c == 256 + 33 + 34 ? 173 : -1;
 }
 
-static KvasirPair *
-find_pair (const KvasirVocab *self, guint32 left, guint32 right)
-{
-  guint64 key = (guint64) left << 32 | right;
-  guint32 slot = (guint32) kvasir_hash_mix (key, 0x9e3779b97f4a7c15u) & self->pair_mask;
-
-  while (self->pairs[slot].merged != KVASIR_VOCAB_NO_ID &&
-         (self->pairs[slot].left != left || self->pairs[slot].right != right))
-    slot = (slot + 1) & self->pair_mask;
-  return &self->pairs[slot];
-}
-
 static gboolean
 is_out_of_reach (const KvasirVocab *self, guint32 symbol)
 {
   return symbol < self->n_tokens && (self->flags[symbol] & KVASIR_TOKEN_OUT_OF_REACH) != 0;
-}
-
-static gboolean
-add_merge (
-    KvasirVocab *self, const KvasirGguf *gguf, guint32 rank, GString *scratch, GError **error)
-{
-  gsize len = 0;
-  const char *text = kvasir_gguf_get_array_string (gguf, merges_key, rank, &len);
-  /* The left half is at least one character, which may be a space itself. */
-  const char *gap = len < 3 ? NULL : memchr (text + 1, ' ', len - 2);
-  KvasirPair pair = { .rank = rank };
-  KvasirPair *slot;
-
-  if (!gap)
-    return kvasir_vocab_fail (
-        gguf, error,
-        "%s %u: expected two texts with a space between, found %" G_GSIZE_FORMAT " bytes without",
-        merges_key, rank, len);
-  g_string_truncate (scratch, 0);
-  g_string_append_len (scratch, text, gap - text);
-  g_string_append_len (scratch, gap + 1, text + len - gap - 1);
-  pair.left = kvasir_vocab_intern (self, text, (gsize) (gap - text));
-  pair.right = kvasir_vocab_intern (self, gap + 1, (gsize) (text + len - gap - 1));
-  pair.merged = kvasir_vocab_intern (self, scratch->str, scratch->len);
-  if (pair.left == KVASIR_VOCAB_NO_ID || pair.right == KVASIR_VOCAB_NO_ID ||
-      pair.merged == KVASIR_VOCAB_NO_ID)
-    return kvasir_vocab_no_memory (error);
-  if (is_out_of_reach (self, pair.merged))
-    return TRUE;
-  slot = find_pair (self, pair.left, pair.right);
-  if (slot->merged == KVASIR_VOCAB_NO_ID)
-    *slot = pair;
-  return TRUE;
-}
-
-static gboolean
-load_merges (KvasirVocab *self, const KvasirGguf *gguf, guint32 n, GError **error)
-{
-  g_autoptr (GString) scratch = g_string_new (NULL);
-  gsize n_slots = 16;
-
-  while (n_slots < 2 * (gsize) n)
-    n_slots *= 2;
-  self->pairs = g_try_new (KvasirPair, n_slots);
-  if (!self->pairs)
-    return kvasir_vocab_no_memory (error);
-  memset (self->pairs, 0xff, n_slots * sizeof *self->pairs);
-  self->pair_mask = (guint32) (n_slots - 1);
-  for (guint32 rank = 0; rank < n; rank++)
-    if (!add_merge (self, gguf, rank, scratch, error))
-      return FALSE;
-  return TRUE;
 }
 
 static gboolean
@@ -113,7 +40,7 @@ intern_bytes (KvasirVocab *self, GError **error)
       char text[6];
       int len = g_unichar_to_utf8 (kvasir_bpe_get_byte_char ((guint8) b), text);
 
-      self->byte_ids[b] = kvasir_vocab_intern (self, text, (gsize) len);
+      self->byte_ids[b] = kvasir_text_table_intern (&self->texts, text, (gsize) len);
       if (self->byte_ids[b] == KVASIR_VOCAB_NO_ID)
         return kvasir_vocab_no_memory (error);
     }
@@ -123,18 +50,9 @@ intern_bytes (KvasirVocab *self, GError **error)
 gboolean
 kvasir_vocab_load_bpe (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
 {
-  KvasirGgufType type = KVASIR_GGUF_U8;
-  guint64 n = 0;
-
-  if (!kvasir_gguf_get_array (gguf, merges_key, &type, &n) || type != KVASIR_GGUF_STRING)
-    return kvasir_vocab_fail (gguf, error, "%s: expected an array of strings, found none",
-                              merges_key);
-  if (n > MAX_MERGES)
-    return kvasir_vocab_fail (gguf, error, "%s: expected at most %d, found %" G_GUINT64_FORMAT,
-                              merges_key, MAX_MERGES, n);
   if (self->escapes_spaces)
-    return load_merges (self, gguf, (guint32) n, error) && kvasir_vocab_build_joints (self, error);
-  return intern_bytes (self, error) && load_merges (self, gguf, (guint32) n, error);
+    return kvasir_vocab_load_merges (self, gguf, error) && kvasir_vocab_build_joints (self, error);
+  return intern_bytes (self, error) && kvasir_vocab_load_merges (self, gguf, error);
 }
 
 static guint32
@@ -144,12 +62,13 @@ rate_pair (gconstpointer owner,
            const KvasirSymbol *right,
            guint32 *id)
 {
-  const KvasirPair *pair = find_pair (owner, left->id, right->id);
+  const KvasirVocab *vocab = owner;
+  const KvasirPair *pair = kvasir_pairs_find (&vocab->pairs, left->id, right->id);
 
-  if (pair->merged == KVASIR_VOCAB_NO_ID)
+  if (pair->rank_1 == 0)
     return KVASIR_NO_RANK;
   *id = pair->merged;
-  return pair->rank;
+  return pair->rank_1 - 1;
 }
 
 /* Bytes for which the vocabulary has no token are left out, as the models' own tokenizers do. */

@@ -73,7 +73,7 @@ encode_matches (KvasirEncoder *encoder, const char *text, gsize len, const GArra
       id = (gint32) match.id;
       g_array_append_val (encoder->ids, id);
       before = match.id;
-      end = match.offset + self->starts[match.id + 1] - self->starts[match.id] - 1;
+      end = match.offset + kvasir_text_table_get_len (&self->texts, match.id);
     }
   return TRUE;
 }

@@ -218,17 +218,16 @@ load_kind (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
 static gboolean
 load_tokens (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind, GError **error)
 {
-  KvasirGgufType type = KVASIR_GGUF_U8;
-  guint64 n = 0;
+  KvasirGgufStrings tokens;
 
-  if (!kvasir_gguf_get_array (gguf, tokens_key, &type, &n) || type != KVASIR_GGUF_STRING)
+  if (!kvasir_gguf_get_strings (gguf, tokens_key, &tokens))
     {
       if (kind->kind == KVASIR_VOCAB_NONE)
         return TRUE;
       return kvasir_vocab_fail (gguf, error, "%s: expected an array of strings, found none",
                                 tokens_key);
     }
-  if (!kvasir_vocab_load_texts (self, gguf, n, error) || !load_flags (self, gguf, error) ||
+  if (!kvasir_vocab_load_texts (self, gguf, &tokens, error) || !load_flags (self, gguf, error) ||
       !load_scores (self, gguf, error))
     return FALSE;
   load_rules (self, gguf, kind);

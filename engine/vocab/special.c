@@ -212,7 +212,13 @@ kvasir_vocab_mark_special (KvasirVocab *self, const KvasirGguf *gguf)
 static gsize
 get_len (const KvasirVocab *self, guint32 id)
 {
-  return self->starts[id + 1] - self->starts[id] - 1;
+  return kvasir_text_table_get_len (&self->texts, id);
+}
+
+static const char *
+get_text (const KvasirVocab *self, guint32 id)
+{
+  return kvasir_text_table_get (&self->texts, id);
 }
 
 /* Longest first, then by text, then by id. */
@@ -228,7 +234,7 @@ compare_special (gconstpointer a, gconstpointer b, gpointer data)
 
   if (len_a != len_b)
     return len_a > len_b ? -1 : 1;
-  order = memcmp (self->texts + self->starts[id_a], self->texts + self->starts[id_b], len_a);
+  order = memcmp (get_text (self, id_a), get_text (self, id_b), len_a);
   return order != 0 ? order : id_a < id_b ? -1 : 1;
 }
 
@@ -236,7 +242,7 @@ static void
 add_to_class (KvasirVocab *self, guint i)
 {
   gsize len = get_len (self, self->special_ids[i]);
-  const guint8 *text = (const guint8 *) self->texts + self->starts[self->special_ids[i]];
+  const guint8 *text = (const guint8 *) get_text (self, self->special_ids[i]);
   KvasirSpecialClass *last = &self->special_classes[self->n_special_classes - 1];
 
   if (self->n_special_classes == 0 || last->len != len)
@@ -292,12 +298,12 @@ find_in_class (const KvasirVocab *self, const KvasirSpecialClass *class, const c
     {
       guint middle = (low + high) / 2;
 
-      if (memcmp (self->texts + self->starts[ids[middle]], text, class->len) < 0)
+      if (memcmp (get_text (self, ids[middle]), text, class->len) < 0)
         low = middle + 1;
       else
         high = middle;
     }
-  if (low < class->n && memcmp (self->texts + self->starts[ids[low]], text, class->len) == 0)
+  if (low < class->n && memcmp (get_text (self, ids[low]), text, class->len) == 0)
     return ids[low];
   return KVASIR_VOCAB_NO_ID;
 }

@@ -6,12 +6,13 @@
  */
 #pragma once
 
-#include "engine/gguf/name-index.h"
 #include "engine/vocab/charsmap.h"
 #include "engine/vocab/joints.h"
 #include "engine/vocab/merge.h"
+#include "engine/vocab/pairs.h"
 #include "engine/vocab/piece-cache.h"
 #include "engine/vocab/pretokenizer.h"
+#include "engine/vocab/text-table.h"
 #include "engine/vocab/trie.h"
 #include "engine/vocab/vocab.h"
 
@@ -50,15 +51,6 @@ typedef struct
   guint8 ends[256];
 } KvasirSpecialClass;
 
-/* What a pair of neighbouring symbols becomes; free slots have merged = KVASIR_VOCAB_NO_ID. */
-typedef struct
-{
-  guint32 left;
-  guint32 right;
-  guint32 rank;
-  guint32 merged;
-} KvasirPair;
-
 struct _KvasirVocab
 {
   gatomicrefcount ref_count;
@@ -66,18 +58,13 @@ struct _KvasirVocab
   char *description;   /* (owned) */
   char *chat_template; /* (owned) (nullable) */
 
-  /* All texts in one block, token i at starts[i] up to starts[i + 1]. Behind the tokens lie the
-   * texts of symbols that are none (id >= n_tokens): parts of merges that have no token. */
-  char *texts;   /* (owned) [starts[n_texts]] */
-  gsize *starts; /* (owned) [n_texts + 1] */
-  guint n_texts;
+  /* The texts of the tokens, and behind them those of symbols that are none (number >= n_tokens):
+   * parts of merges that have no token. */
+  KvasirTextTable texts;
   guint n_tokens;
-  gsize n_texts_alloc;
-  gsize texts_alloc;
   gsize longest_bytes; /* of all tokens */
   guint16 *flags;      /* (owned) [n_tokens] */
   float *scores;       /* (owned) (nullable) [n_tokens] */
-  KvasirNameIndex index;
 
   guint32 *special_ids; /* (owned) (nullable) by length, longest first, then by text */
   KvasirSpecialClass *special_classes; /* (owned) (nullable) longest first */
@@ -93,8 +80,7 @@ struct _KvasirVocab
 
   guint32 byte_ids[256];                   /* the symbol of a byte, or KVASIR_VOCAB_NO_ID */
   const KvasirPreTokenizer *pre_tokenizer; /* (nullable) BPE only */
-  KvasirPair *pairs;                       /* (owned) (nullable) [pair_mask + 1] */
-  guint32 pair_mask;
+  KvasirPairs pairs;                       /* BPE only */
 
   KvasirJoints *joints; /* (owned) (nullable) SPM, and BPE without mapped bytes */
 
@@ -109,11 +95,10 @@ struct _KvasirVocab
 /* texts.c */
 /* Returns: the id of the text, of a symbol behind the tokens too, or -1 */
 gint64 kvasir_vocab_find (const KvasirVocab *self, const char *text, gsize len);
-/* The id of the text, which becomes a symbol behind the tokens where it is none yet; or
- * KVASIR_VOCAB_NO_ID where there is no memory. Only while building. */
-guint32 kvasir_vocab_intern (KvasirVocab *self, const char *text, gsize len);
-gboolean
-kvasir_vocab_load_texts (KvasirVocab *self, const KvasirGguf *gguf, guint64 n, GError **error);
+gboolean kvasir_vocab_load_texts (KvasirVocab *self,
+                                  const KvasirGguf *gguf,
+                                  const KvasirGgufStrings *tokens,
+                                  GError **error);
 /* Learns which bytes stand side by side in tokens and in symbols that are none. */
 gboolean kvasir_vocab_build_joints (KvasirVocab *self, GError **error);
 /* @text with U+2581 for each space, and one before it where @prefix is set, replaces @out. */
@@ -161,6 +146,9 @@ typedef struct
   KvasirUnigramStep *steps; /* (owned) [n_steps_alloc] */
   gsize n_steps_alloc;
 } KvasirEncoder;
+
+/* merges.c */
+gboolean kvasir_vocab_load_merges (KvasirVocab *self, const KvasirGguf *gguf, GError **error);
 
 /* bpe.c */
 gboolean kvasir_vocab_load_bpe (KvasirVocab *self, const KvasirGguf *gguf, GError **error);

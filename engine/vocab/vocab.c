@@ -12,17 +12,15 @@ kvasir_vocab_unref (KvasirVocab *self)
 {
   if (!g_atomic_ref_count_dec (&self->ref_count))
     return;
-  kvasir_name_index_clear (&self->index);
+  kvasir_text_table_clear (&self->texts);
+  kvasir_pairs_clear (&self->pairs);
   kvasir_chars_map_clear (&self->chars_map);
   kvasir_trie_clear (&self->trie);
   g_free (self->joints);
-  g_free (self->pairs);
   g_free (self->special_classes);
   g_free (self->special_ids);
   g_free (self->scores);
   g_free (self->flags);
-  g_free (self->starts);
-  g_free (self->texts);
   g_free (self->chat_template);
   g_free (self->description);
   g_free (self);
@@ -102,8 +100,8 @@ kvasir_vocab_get_text (const KvasirVocab *self, gint32 id, gsize *len)
   g_return_val_if_fail (id >= 0 && (guint32) id < self->n_tokens, NULL);
 
   if (len)
-    *len = self->starts[id + 1] - self->starts[id] - 1;
-  return self->texts + self->starts[id];
+    *len = kvasir_text_table_get_len (&self->texts, (guint32) id);
+  return kvasir_text_table_get (&self->texts, (guint32) id);
 }
 
 const char *

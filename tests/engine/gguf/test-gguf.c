@@ -98,6 +98,7 @@ test_wrong_kinds (void)
   g_autoptr (KvasirGguf) gguf = open_bytes (bytes->data, bytes->len, NULL);
   gint64 integer = 77;
   guint32 u32 = 77;
+  KvasirGgufStrings strings;
   float f32 = 77;
   gboolean flag = 77;
 
@@ -114,7 +115,7 @@ test_wrong_kinds (void)
   g_assert_false (kvasir_gguf_get_bool (gguf, "t.u8", &flag));
   g_assert_null (kvasir_gguf_get_string (gguf, "t.u8", NULL));
   g_assert_null (kvasir_gguf_get_array_data (gguf, "t.u8"));
-  g_assert_null (kvasir_gguf_get_array_string (gguf, "t.numbers", 0, NULL));
+  g_assert_false (kvasir_gguf_get_strings (gguf, "t.numbers", &strings));
   g_assert_true (integer == 77 && u32 == 77 && f32 == 77.0f && flag == 77);
 }
 
@@ -123,6 +124,7 @@ test_arrays (void)
 {
   g_autoptr (GByteArray) bytes = make_file (3);
   g_autoptr (KvasirGguf) gguf = open_bytes (bytes->data, bytes->len, NULL);
+  KvasirGgufStrings strings;
   KvasirGgufType type = KVASIR_GGUF_U8;
   guint64 n = 0;
   gsize len = 0;
@@ -131,13 +133,14 @@ test_arrays (void)
   g_assert_nonnull (gguf);
   g_assert_true (kvasir_gguf_get_array (gguf, "t.fruits", &type, &n));
   g_assert_true (type == KVASIR_GGUF_STRING && n == 3);
+  g_assert_true (kvasir_gguf_get_strings (gguf, "t.fruits", &strings));
+  g_assert_cmpuint (strings.n, ==, 3);
   for (guint i = 0; i < 3; i++)
     {
-      const char *text = kvasir_gguf_get_array_string (gguf, "t.fruits", i, &len);
+      const char *text = kvasir_gguf_strings_get (&strings, i, &len);
 
       g_assert_cmpmem (text, len, fruits[i], strlen (fruits[i]));
     }
-  g_assert_null (kvasir_gguf_get_array_string (gguf, "t.fruits", 3, &len));
   g_assert_true (kvasir_gguf_get_array (gguf, "t.numbers", &type, &n));
   g_assert_true (type == KVASIR_GGUF_I32 && n == 10);
   memcpy (&last, kvasir_gguf_get_array_data (gguf, "t.numbers") + 36, sizeof last);

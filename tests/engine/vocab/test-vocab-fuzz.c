@@ -151,24 +151,23 @@ load_slow (Slow *slow, const char *name)
 {
   g_autofree char *path = vocab_data_path (name, ".gguf");
   g_autoptr (KvasirGguf) gguf = kvasir_gguf_open (path, NULL);
-  KvasirGgufType type;
-  guint64 n = 0;
+  KvasirGgufStrings strings;
   gsize len = 0;
 
   slow->ranks = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   slow->ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   slow->byte_texts = make_byte_texts ();
-  g_assert_true (kvasir_gguf_get_array (gguf, "tokenizer.ggml.merges", &type, &n));
-  for (guint64 i = 0; i < n; i++)
+  g_assert_true (kvasir_gguf_get_strings (gguf, "tokenizer.ggml.merges", &strings));
+  for (guint64 i = 0; i < strings.n; i++)
     {
-      const char *text = kvasir_gguf_get_array_string (gguf, "tokenizer.ggml.merges", i, &len);
+      const char *text = kvasir_gguf_strings_get (&strings, i, &len);
 
       g_hash_table_insert (slow->ranks, g_strndup (text, len), GUINT_TO_POINTER ((guint) i));
     }
-  g_assert_true (kvasir_gguf_get_array (gguf, "tokenizer.ggml.tokens", &type, &n));
-  for (guint64 i = 0; i < n; i++)
+  g_assert_true (kvasir_gguf_get_strings (gguf, "tokenizer.ggml.tokens", &strings));
+  for (guint64 i = 0; i < strings.n; i++)
     {
-      const char *text = kvasir_gguf_get_array_string (gguf, "tokenizer.ggml.tokens", i, &len);
+      const char *text = kvasir_gguf_strings_get (&strings, i, &len);
 
       g_hash_table_insert (slow->ids, g_strndup (text, len), GINT_TO_POINTER ((gint) i));
     }
