@@ -177,6 +177,20 @@ kvasir_gguf_reader_string (KvasirGgufReader *self,
                            guint64 *len,
                            GError **error)
 {
+  gsize n_held = self->n_held - self->pos;
+
+  /* Vocabularies have hundreds of thousands, nearly all of which are held when it comes to them. */
+  if (n_held >= sizeof *len)
+    {
+      memcpy (len, self->bytes + self->pos, sizeof *len);
+      *len = GUINT64_FROM_LE (*len);
+      if (*len <= max && *len <= n_held - sizeof *len)
+        {
+          *offset = self->pos + sizeof *len;
+          self->pos = *offset + *len;
+          return TRUE;
+        }
+    }
   if (!kvasir_gguf_reader_u64 (self, what, len, error))
     return FALSE;
   if (*len > max)

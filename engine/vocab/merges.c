@@ -67,8 +67,8 @@ is_joined (const KvasirTextTable *texts, guint32 i, const Merge *merge)
   const char *text = kvasir_text_table_get (texts, i);
 
   return kvasir_text_table_get_len (texts, i) == merge->lens[0] + merge->lens[1] &&
-         memcmp (text, merge->texts[0], merge->lens[0]) == 0 &&
-         memcmp (text + merge->lens[0], merge->texts[1], merge->lens[1]) == 0;
+         kvasir_text_table_bytes_equal (text, merge->texts[0], merge->lens[0]) &&
+         kvasir_text_table_bytes_equal (text + merge->lens[0], merge->texts[1], merge->lens[1]);
 }
 
 /* Files mostly list merges in the order of the tokens that they give, so that a look at the token

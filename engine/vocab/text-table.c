@@ -50,13 +50,6 @@ get_next (const KvasirTextTable *self, guint32 slot)
   return slot + 1 < self->n_slots ? slot + 1 : 0;
 }
 
-gboolean
-kvasir_text_table_is (const KvasirTextTable *self, guint32 i, const char *text, gsize len)
-{
-  return kvasir_text_table_get_len (self, i) == len &&
-         memcmp (kvasir_text_table_get (self, i), text, len) == 0;
-}
-
 /* The slot that holds the text, or the free one where it would go. */
 static KvasirTextSlot *
 find_slot (const KvasirTextTable *self, guint64 hash, const char *text, gsize len)

@@ -83,6 +83,29 @@ kvasir_text_table_get_slot (const KvasirTextTable *self, guint64 hash)
 /* Returns: the number of the first text that has this hash, most likely the one meant; or
  * G_MAXUINT32 */
 guint32 kvasir_text_table_guess (const KvasirTextTable *self, guint64 hash);
-gboolean kvasir_text_table_is (const KvasirTextTable *self, guint32 i, const char *text, gsize len);
+
+/* Whether @len bytes are equal; most of these texts are too short for a call to be worth it. */
+static inline gboolean
+kvasir_text_table_bytes_equal (const char *a, const char *b, gsize len)
+{
+  guint64 word_a, word_b;
+
+  for (; len >= sizeof word_a; len -= sizeof word_a, a += sizeof word_a, b += sizeof word_b)
+    {
+      memcpy (&word_a, a, sizeof word_a);
+      memcpy (&word_b, b, sizeof word_b);
+      if (word_a != word_b)
+        return FALSE;
+    }
+  return kvasir_hash_load_tail ((const guint8 *) a, len) ==
+         kvasir_hash_load_tail ((const guint8 *) b, len);
+}
+
+static inline gboolean
+kvasir_text_table_is (const KvasirTextTable *self, guint32 i, const char *text, gsize len)
+{
+  return kvasir_text_table_get_len (self, i) == len &&
+         kvasir_text_table_bytes_equal (kvasir_text_table_get (self, i), text, len);
+}
 
 G_END_DECLS
