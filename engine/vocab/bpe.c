@@ -115,16 +115,16 @@ find_whole (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
 
 /* Symbols to start from: bytes, or in a vocabulary of plain text its characters. */
 static void
-add_symbols (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
+add_symbols (KvasirEncoder *encoder, const guint8 *bytes, gsize len, gsize end)
 {
   const KvasirVocab *vocab = encoder->vocab;
   gunichar c = 0;
 
   if (!vocab->escapes_spaces)
-    for (gsize i = 0; i < len; i++)
+    for (gsize i = 0; i < end; i++)
       kvasir_merger_add (&encoder->merger, vocab->byte_ids[bytes[i]], 1);
   else
-    for (gsize i = 0; i < len;)
+    for (gsize i = 0; i < end;)
       {
         gsize n = (gsize) MAX (kvasir_utf8_read (bytes + i, len - i, &c), 1);
         gint64 id = kvasir_vocab_find (vocab, (const char *) bytes + i, n);
@@ -143,18 +143,7 @@ may_be_whole (const KvasirVocab *vocab, const guint8 *bytes)
          (vocab->escapes_spaces && bytes[0] == '\n');
 }
 
-static gboolean
-append_merged (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
-{
-  if (!kvasir_merger_reset (&encoder->merger, len))
-    return FALSE;
-  add_symbols (encoder, bytes, len);
-  kvasir_merger_run (&encoder->merger, (const char *) bytes, rate_pair, encoder->vocab);
-  for (gsize i = 0; i < encoder->merger.n_symbols; i++)
-    if (encoder->merger.symbols[i].len > 0)
-      append_symbol (encoder, bytes, &encoder->merger.symbols[i]);
-  return TRUE;
-}
+static const KvasirMergeRule rule = { add_symbols, rate_pair, append_symbol };
 
 static gboolean
 merge_piece (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
@@ -172,7 +161,7 @@ merge_piece (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
 
       g_array_append_val (encoder->ids, id);
     }
-  else if (!append_merged (encoder, bytes, len))
+  else if (!kvasir_merge_text (encoder, &rule, bytes, len))
     return FALSE;
   kvasir_piece_cache_add (&encoder->pieces, (const char *) bytes, len, encoder->ids, first);
   return TRUE;

@@ -72,25 +72,33 @@ kvasir_spm_append_bytes (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
     }
 }
 
-static gboolean
-add_characters (KvasirEncoder *encoder, const char *text, gsize len)
+static void
+add_characters (KvasirEncoder *encoder, const guint8 *bytes, gsize len, gsize end)
 {
-  if (!kvasir_merger_reset (&encoder->merger, len))
-    return FALSE;
-  for (gsize i = 0; i < len;)
+  for (gsize i = 0; i < end;)
     {
       gunichar c = 0;
-      int n_bytes = kvasir_utf8_read ((const guint8 *) text + i, len - i, &c);
-      gint64 id;
+      int n_bytes = MAX (kvasir_utf8_read (bytes + i, len - i, &c), 1);
+      gint64 id = find_token (encoder->vocab, (const char *) bytes + i, (gsize) n_bytes);
 
-      n_bytes = MAX (n_bytes, 1);
-      id = find_token (encoder->vocab, text + i, (gsize) n_bytes);
       kvasir_merger_add (&encoder->merger, id < 0 ? KVASIR_NO_SYMBOL : (guint32) id,
                          (guint32) n_bytes);
       i += (gsize) n_bytes;
     }
-  return TRUE;
 }
+
+static void
+append_symbol (KvasirEncoder *encoder, const guint8 *bytes, const KvasirSymbol *symbol)
+{
+  gint32 id = (gint32) symbol->id;
+
+  if (symbol->id == KVASIR_NO_SYMBOL)
+    kvasir_spm_append_bytes (encoder, bytes + symbol->text, symbol->len);
+  else
+    g_array_append_val (encoder->ids, id);
+}
+
+static const KvasirMergeRule rule = { add_characters, rate_pair, append_symbol };
 
 static gboolean
 encode_segment (KvasirEncoder *encoder, const char *text, gsize len)
@@ -99,19 +107,8 @@ encode_segment (KvasirEncoder *encoder, const char *text, gsize len)
 
   if (kvasir_piece_cache_find (&encoder->pieces, text, len, encoder->ids))
     return TRUE;
-  if (!add_characters (encoder, text, len))
+  if (!kvasir_merge_text (encoder, &rule, (const guint8 *) text, len))
     return FALSE;
-  kvasir_merger_run (&encoder->merger, text, rate_pair, encoder->vocab);
-  for (gsize i = 0; i < encoder->merger.n_symbols; i++)
-    {
-      const KvasirSymbol *symbol = &encoder->merger.symbols[i];
-      gint32 id = (gint32) symbol->id;
-
-      if (symbol->len > 0 && symbol->id == KVASIR_NO_SYMBOL)
-        kvasir_spm_append_bytes (encoder, (const guint8 *) text + symbol->text, symbol->len);
-      else if (symbol->len > 0)
-        g_array_append_val (encoder->ids, id);
-    }
   kvasir_piece_cache_add (&encoder->pieces, text, len, encoder->ids, first);
   return TRUE;
 }

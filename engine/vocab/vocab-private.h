@@ -8,7 +8,7 @@
 
 #include "engine/vocab/charsmap.h"
 #include "engine/vocab/joints.h"
-#include "engine/vocab/merge.h"
+#include "engine/vocab/merge-text.h"
 #include "engine/vocab/pairs.h"
 #include "engine/vocab/piece-cache.h"
 #include "engine/vocab/pretokenizer.h"
@@ -134,7 +134,7 @@ GArray *kvasir_vocab_match_special (const KvasirVocab *self,
 typedef struct _KvasirUnigramStep KvasirUnigramStep;
 
 /* One call of the tokenizer. */
-typedef struct
+struct _KvasirEncoder
 {
   const KvasirVocab *vocab;
   GArray *ids; /* (unowned) of gint32 */
@@ -145,7 +145,7 @@ typedef struct
   GString *scratch;         /* (owned) */
   KvasirUnigramStep *steps; /* (owned) [n_steps_alloc] */
   gsize n_steps_alloc;
-} KvasirEncoder;
+};
 
 /* merges.c */
 gboolean kvasir_vocab_load_merges (KvasirVocab *self, const KvasirGguf *gguf, GError **error);
