@@ -132,7 +132,7 @@ stop_cb (const char *option, const char *value, gpointer data, GError **error)
 {
   KvasirAnswerArgs *self = data;
 
-  append (&self->texts.stops, g_strcompress (value));
+  append (&self->texts.stops, kvasir_sampling_text_unescape (value));
   return TRUE;
 }
 
@@ -146,7 +146,7 @@ breaker_cb (const char *option, const char *value, gpointer data, GError **error
     g_clear_pointer (&self->texts.breakers, g_strfreev);
   self->own_breakers = TRUE;
   if (strcmp (value, "none") != 0)
-    append (&self->texts.breakers, g_strcompress (value));
+    append (&self->texts.breakers, kvasir_sampling_text_unescape (value));
   return TRUE;
 }
 

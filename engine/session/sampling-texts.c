@@ -27,6 +27,43 @@ kvasir_sampling_texts_copy (const KvasirSamplingTexts *self, KvasirSamplingTexts
   to->biases = g_strdupv (self->biases);
 }
 
+/* ---- one in a line */
+
+static const char plain[] = "\n\t\\";
+static const char letters[] = "nt\\";
+
+char *
+kvasir_sampling_text_escape (const char *text)
+{
+  g_return_val_if_fail (text != NULL, NULL);
+
+  GString *line = g_string_new (NULL);
+  for (; *text != '\0'; text++)
+    {
+      const char *at = strchr (plain, *text);
+      if (at != NULL)
+        g_string_append_printf (line, "\\%c", letters[at - plain]);
+      else
+        g_string_append_c (line, *text);
+    }
+  return g_string_free (line, FALSE);
+}
+
+char *
+kvasir_sampling_text_unescape (const char *line)
+{
+  g_return_val_if_fail (line != NULL, NULL);
+
+  GString *text = g_string_new (NULL);
+  for (; *line != '\0'; line++)
+    {
+      const char *at = line[0] == '\\' && line[1] != '\0' ? strchr (letters, line[1]) : NULL;
+      g_string_append_c (text, at != NULL ? plain[at - letters] : *line);
+      line += at != NULL;
+    }
+  return g_string_free (text, FALSE);
+}
+
 /* ---- biases */
 
 /* Where the last sign stands; NULL: nowhere behind the first character. */

@@ -25,6 +25,11 @@ void kvasir_sampling_texts_clear (KvasirSamplingTexts *self);
 void kvasir_sampling_texts_copy (const KvasirSamplingTexts *self, KvasirSamplingTexts *to);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (KvasirSamplingTexts, kvasir_sampling_texts_clear)
 
+/* As a person reads and types one in a line: a line break is \n, a tab \t, a backslash \\; what
+ * else follows a backslash stays with it. */
+char *kvasir_sampling_text_escape (const char *text) G_GNUC_WARN_UNUSED_RESULT;
+char *kvasir_sampling_text_unescape (const char *line) G_GNUC_WARN_UNUSED_RESULT;
+
 /* What is added to the logit of a token, or of all tokens of a text. */
 typedef struct
 {

@@ -165,6 +165,27 @@ test_bias_entries (void)
     }
 }
 
+static void
+test_escapes (void)
+{
+  static const char *const cases[][3] = {
+    { "a\nb", "a\\nb", "a\nb" },
+    { "\t\\", "\\t\\\\", "\t\\" },
+    { "\xc3\xa9\"", "\xc3\xa9\"", "\xc3\xa9\"" },
+    { NULL, "\\x\\", "\\x\\" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = kvasir_sampling_text_unescape (cases[i][1]);
+      g_assert_cmpstr (text, ==, cases[i][2]);
+      if (cases[i][0] == NULL)
+        continue;
+      g_autofree char *line = kvasir_sampling_text_escape (cases[i][0]);
+      g_assert_cmpstr (line, ==, cases[i][1]);
+    }
+}
+
 /* With a strong DRY the same row is not said again; with every letter a breaker it is. */
 static void
 test_breakers (void)
@@ -198,6 +219,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/texts/bias-of-an-id", test_bias_of_an_id);
   g_test_add_func ("/engine/session/texts/bias-of-a-text", test_bias_of_a_text);
   g_test_add_func ("/engine/session/texts/bias-entries", test_bias_entries);
+  g_test_add_func ("/engine/session/texts/escapes", test_escapes);
   g_test_add_func ("/engine/session/texts/breakers", test_breakers);
   return g_test_run ();
 }
