@@ -115,7 +115,7 @@ tear_down (Fixture *f, gconstpointer data)
 static void
 set_max_tokens (Fixture *f, guint max_tokens)
 {
-  KvasirSampling sampling;
+  g_auto (KvasirSampling) sampling = { 0 };
 
   kvasir_sampling_init (&sampling);
   sampling.max_tokens = max_tokens;
@@ -209,6 +209,31 @@ test_stop_before_sending (Fixture *f, gconstpointer data)
   g_assert_false (kvasir_chat_get_busy (kvasir_conversation_get_chat (f->conversation)));
   g_assert_cmpint (kvasir_message_node_get_state (kvasir_conversation_get_leaf (f->conversation)),
                    ==, KVASIR_MESSAGE_STOPPED);
+}
+
+/* Neither the text nor the tokens of a stop text are kept. */
+static void
+test_stop_text_ends_an_answer (Fixture *f, gconstpointer data)
+{
+  KvasirChat *chat = kvasir_conversation_get_chat (f->conversation);
+  KvasirMessageNode *answer;
+  guint n_tokens;
+
+  g_object_set (chat, "sampling",
+                "{\"temperature\":0,\"frequency_penalty\":10,\"max_tokens\":20,"
+                "\"penalty_last_n\":64,\"stop\":[\"answer\"],"
+                "\"logit_bias\":[\"cell answer member sequence poet+1000\"]}",
+                NULL);
+  kvasir_answers_send (f->answers, f->conversation, "hello", NULL);
+  test_wait (f->n_ended == 1);
+  answer = kvasir_conversation_get_leaf (f->conversation);
+  g_assert_cmpint (kvasir_message_node_get_state (answer), ==, KVASIR_MESSAGE_STOP_TEXT);
+  g_assert_null (strstr (kvasir_message_node_get_content (answer), "answer"));
+  kvasir_message_node_get_tokens (answer, &n_tokens);
+  g_assert_cmpuint (n_tokens, <, 20);
+  g_object_set (chat, "sampling", "{\"max_tokens\":2}", NULL);
+  kvasir_answers_send (f->answers, f->conversation, "again", NULL);
+  test_wait (f->n_ended == 2);
 }
 
 static void
@@ -309,6 +334,7 @@ main (int argc, char **argv)
   add ("message-is-kept-before-it-is-sent", test_message_is_kept_before_it_is_sent);
   add ("stop-keeps-what-is-there", test_stop_keeps_what_is_there);
   add ("stop-before-sending", test_stop_before_sending);
+  add ("stop-text-ends-an-answer", test_stop_text_ends_an_answer);
   add ("try-again-adds-an-answer", test_try_again_adds_an_answer);
   add ("too-long-a-message-comes-back", test_too_long_a_message_comes_back);
   add ("refused-edit-restores-the-version", test_refused_edit_restores_the_version);

@@ -461,7 +461,8 @@ test_broken_settings_are_defaults (Fixture *f, gconstpointer data)
 static void
 test_sampling_round_trip (void)
 {
-  KvasirSampling sampling, read;
+  g_auto (KvasirSampling) sampling = { 0 };
+  g_auto (KvasirSampling) read = { 0 };
   g_autofree char *text = NULL;
   g_autofree char *again = NULL;
   g_autofree char *words = NULL;
@@ -479,8 +480,48 @@ test_sampling_round_trip (void)
   g_assert_cmpstr (again, ==, text);
   words = kvasir_sampling_describe (&sampling);
   g_assert_cmpstr (words, ==, "Temperature 0.25 · top-p 0.95 · top-k 20 · seed 7");
+  kvasir_sampling_clear (&read);
   kvasir_sampling_parse (&read, "no JSON");
   g_assert_cmpuint (read.params.seed, ==, 42);
+}
+
+/* Every number, list and the order, each with a value that is not its default. */
+static void
+test_all_sampling_is_kept (void)
+{
+  g_auto (KvasirSampling) sampling = { 0 };
+  g_auto (KvasirSampling) read = { 0 };
+  const char *const stops[] = { "\n\nUser:", "###", NULL };
+  const char *const biases[] = { "7-inf", NULL };
+  g_autofree char *text = NULL;
+  g_autofree char *words = NULL;
+
+  kvasir_sampling_init (&sampling);
+  for (guint i = 0; i < KVASIR_SAMPLING_N_NUMBERS; i++)
+    {
+      double min, max;
+      kvasir_sampling_get_range (i, &min, &max);
+      kvasir_sampling_set_number (&sampling, i, max > 1 ? 2 : 0.25);
+    }
+  sampling.texts.stops = g_strdupv ((char **) stops);
+  sampling.texts.biases = g_strdupv ((char **) biases);
+  g_strfreev (sampling.texts.breakers);
+  sampling.texts.breakers = g_new0 (char *, 1);
+  sampling.params.order[0] = KVASIR_STAGE_XTC;
+  sampling.params.order[1] = KVASIR_STAGE_TOP_K;
+  text = kvasir_sampling_to_string (&sampling);
+  kvasir_sampling_parse (&read, text);
+  for (guint i = 0; i < KVASIR_SAMPLING_N_NUMBERS; i++)
+    g_assert_cmpfloat (kvasir_sampling_get_number (&read, i), ==,
+                       kvasir_sampling_get_number (&sampling, i));
+  g_assert_true (g_strv_equal (stops, (const char *const *) read.texts.stops));
+  g_assert_true (g_strv_equal (biases, (const char *const *) read.texts.biases));
+  g_assert_nonnull (read.texts.breakers);
+  g_assert_null (read.texts.breakers[0]);
+  g_assert_cmpmem (read.params.order, sizeof read.params.order, sampling.params.order,
+                   sizeof sampling.params.order);
+  words = kvasir_sampling_describe (&read);
+  g_assert_nonnull (strstr (words, "DRY 2 · own order · 1 bias · 2 stop texts · seed 2"));
 }
 
 #define add(name, function)                                                                        \
@@ -506,5 +547,6 @@ main (int argc, char **argv)
   add ("settings-are-kept", test_settings_are_kept);
   add ("broken-settings-are-defaults", test_broken_settings_are_defaults);
   g_test_add_func ("/ui/history/sampling-round-trip", test_sampling_round_trip);
+  g_test_add_func ("/ui/history/all-sampling-is-kept", test_all_sampling_is_kept);
   return g_test_run ();
 }

@@ -35,6 +35,7 @@ gint64 kvasir_chat_get_updated_us (KvasirChat *self);
 guint64 kvasir_chat_get_selected_root (KvasirChat *self);
 gboolean kvasir_chat_get_busy (KvasirChat *self);
 guint kvasir_chat_get_n_sequences (KvasirChat *self);
+/* @sampling need not be initialised, and holds what the caller clears. */
 void kvasir_chat_get_sampling (KvasirChat *self, KvasirSampling *sampling);
 void kvasir_chat_set_sampling (KvasirChat *self, const KvasirSampling *sampling);
 

@@ -361,10 +361,12 @@ add_to_request (KvasirRequest *request, KvasirMessageNode *node)
 static void
 add_sampling (KvasirConversation *self, KvasirRequest *request, KvasirMessageNode *answer)
 {
-  KvasirSampling sampling;
+  g_auto (KvasirSampling) sampling = { 0 };
 
   kvasir_chat_get_sampling (self->chat, &sampling);
   request->sampling = sampling.params;
+  kvasir_sampling_texts_clear (&request->texts);
+  kvasir_sampling_texts_copy (&sampling.texts, &request->texts);
   request->max_tokens = sampling.max_tokens;
   if (answer == NULL)
     return;

@@ -4,94 +4,209 @@
 #include <jansson.h>
 #include <math.h>
 
-#define MAX_COUNT 1000000
+#include "engine/sampling/order.h"
+
+typedef enum
+{
+  REAL,  /* float */
+  COUNT, /* guint */
+  SEED   /* guint64 */
+} Kind;
+
+#define AT(member) offsetof (KvasirSampling, member)
+#define LAST_N 1000000
+
+static const struct
+{
+  const char *key;
+  Kind kind;
+  gsize at;
+  double min;
+  double max;
+} numbers[KVASIR_SAMPLING_N_NUMBERS] = {
+  [KVASIR_SAMPLING_TEMPERATURE] = { "temperature", REAL, AT (params.temperature), 0, 10 },
+  [KVASIR_SAMPLING_SEED] = { "seed", SEED, AT (params.seed), 0, 9007199254740992.0 },
+  [KVASIR_SAMPLING_DYNATEMP_RANGE] = { "dynatemp_range", REAL, AT (params.dynatemp_range), 0, 10 },
+  [KVASIR_SAMPLING_DYNATEMP_EXPONENT] = { "dynatemp_exponent", REAL, AT (params.dynatemp_exponent),
+                                          0, 10 },
+  [KVASIR_SAMPLING_TOP_K] = { "top_k", COUNT, AT (params.top_k), 0, LAST_N },
+  [KVASIR_SAMPLING_TOP_P] = { "top_p", REAL, AT (params.top_p), 0, 1 },
+  [KVASIR_SAMPLING_MIN_P] = { "min_p", REAL, AT (params.min_p), 0, 1 },
+  [KVASIR_SAMPLING_TYPICAL_P] = { "typical_p", REAL, AT (params.typical_p), 0, 1 },
+  [KVASIR_SAMPLING_TOP_N_SIGMA] = { "top_n_sigma", REAL, AT (params.top_n_sigma), 0, 10 },
+  [KVASIR_SAMPLING_XTC_PROBABILITY] = { "xtc_probability", REAL, AT (params.xtc_probability), 0,
+                                        1 },
+  [KVASIR_SAMPLING_XTC_THRESHOLD] = { "xtc_threshold", REAL, AT (params.xtc_threshold), 0, 1 },
+  [KVASIR_SAMPLING_MIROSTAT] = { "mirostat", COUNT, AT (params.mirostat), 0, 2 },
+  [KVASIR_SAMPLING_MIROSTAT_TAU] = { "mirostat_tau", REAL, AT (params.mirostat_tau), 0, 20 },
+  [KVASIR_SAMPLING_MIROSTAT_ETA] = { "mirostat_eta", REAL, AT (params.mirostat_eta), 0, 1 },
+  [KVASIR_SAMPLING_REPEAT_PENALTY] = { "repeat_penalty", REAL, AT (params.repeat_penalty), 0.1,
+                                       10 },
+  [KVASIR_SAMPLING_PRESENCE_PENALTY] = { "presence_penalty", REAL, AT (params.presence_penalty),
+                                         -10, 10 },
+  [KVASIR_SAMPLING_FREQUENCY_PENALTY] = { "frequency_penalty", REAL, AT (params.frequency_penalty),
+                                          -10, 10 },
+  [KVASIR_SAMPLING_PENALTY_LAST_N] = { "penalty_last_n", COUNT, AT (params.penalty_last_n), 0,
+                                       LAST_N },
+  [KVASIR_SAMPLING_DRY_MULTIPLIER] = { "dry_multiplier", REAL, AT (params.dry_multiplier), 0, 100 },
+  [KVASIR_SAMPLING_DRY_BASE] = { "dry_base", REAL, AT (params.dry_base), 1, 10 },
+  [KVASIR_SAMPLING_DRY_ALLOWED_LENGTH] = { "dry_allowed_length", COUNT,
+                                           AT (params.dry_allowed_length), 0, 1000 },
+  [KVASIR_SAMPLING_DRY_LAST_N] = { "dry_last_n", COUNT, AT (params.dry_last_n), 0, LAST_N },
+  [KVASIR_SAMPLING_MAX_TOKENS] = { "max_tokens", COUNT, AT (max_tokens), 0, LAST_N },
+};
+
+double
+kvasir_sampling_get_number (const KvasirSampling *self, KvasirSamplingNumber number)
+{
+  g_return_val_if_fail (number < KVASIR_SAMPLING_N_NUMBERS, 0);
+
+  const void *at = (const char *) self + numbers[number].at;
+  if (numbers[number].kind == REAL)
+    return (double) *(const float *) at;
+  return numbers[number].kind == SEED ? (double) *(const guint64 *) at : *(const guint *) at;
+}
+
+void
+kvasir_sampling_set_number (KvasirSampling *self, KvasirSamplingNumber number, double value)
+{
+  g_return_if_fail (number < KVASIR_SAMPLING_N_NUMBERS);
+
+  gpointer at = (char *) self + numbers[number].at;
+  if (numbers[number].kind == REAL)
+    *(float *) at = (float) value;
+  else if (numbers[number].kind == SEED)
+    *(guint64 *) at = (guint64) value;
+  else
+    *(guint *) at = (guint) round (value);
+}
+
+void
+kvasir_sampling_get_range (KvasirSamplingNumber number, double *min, double *max)
+{
+  g_return_if_fail (number < KVASIR_SAMPLING_N_NUMBERS);
+
+  *min = numbers[number].min;
+  *max = numbers[number].max;
+}
 
 void
 kvasir_sampling_init (KvasirSampling *self)
 {
   kvasir_sampler_params_init (&self->params);
+  kvasir_sampling_texts_init (&self->texts);
   self->params.temperature = 0.7f;
   self->params.top_p = 0.95f;
   self->params.seed = 42;
   self->max_tokens = 0;
 }
 
-static void
-read_float (const json_t *object, const char *key, float min, float max, float *value)
+void
+kvasir_sampling_clear (KvasirSampling *self)
 {
-  const json_t *member = json_object_get (object, key);
-  double number = json_number_value (member);
-
-  if (json_is_number (member) && isfinite (number) && number >= min && number <= max)
-    *value = (float) number;
+  kvasir_sampling_texts_clear (&self->texts);
 }
 
+void
+kvasir_sampling_copy (const KvasirSampling *self, KvasirSampling *to)
+{
+  to->params = self->params;
+  to->max_tokens = self->max_tokens;
+  kvasir_sampling_texts_copy (&self->texts, &to->texts);
+}
+
+/* ---- as it is kept */
+
 static void
-read_count (const json_t *object, const char *key, guint *value)
+read_number (KvasirSampling *self, KvasirSamplingNumber number, const json_t *object)
+{
+  const json_t *member = json_object_get (object, numbers[number].key);
+  double value = json_number_value (member);
+
+  if (numbers[number].kind == REAL ? !json_is_number (member) : !json_is_integer (member))
+    return;
+  if (isfinite (value) && value >= numbers[number].min && value <= numbers[number].max)
+    kvasir_sampling_set_number (self, number, value);
+}
+
+/* Takes the place of @list where the member is a list; what of it is no text is left out. */
+static void
+read_list (char ***list, const json_t *object, const char *key)
 {
   const json_t *member = json_object_get (object, key);
-  json_int_t number = json_integer_value (member);
+  g_autoptr (GPtrArray) texts = g_ptr_array_new ();
+  const json_t *text;
+  size_t i;
 
-  if (json_is_integer (member) && number >= 0 && number <= MAX_COUNT)
-    *value = (guint) number;
+  if (!json_is_array (member))
+    return;
+  json_array_foreach (member, i, text) if (json_is_string (text))
+      g_ptr_array_add (texts, g_strdup (json_string_value (text)));
+  g_ptr_array_add (texts, NULL);
+  g_strfreev (*list);
+  *list = (char **) g_ptr_array_steal (texts, NULL);
 }
 
 void
 kvasir_sampling_parse (KvasirSampling *self, const char *text)
 {
   json_t *object = json_loads (text, 0, NULL);
-  const json_t *seed;
+  const char *order = json_string_value (json_object_get (object, "samplers"));
 
   kvasir_sampling_init (self);
-  if (json_is_object (object))
-    {
-      read_float (object, "temperature", 0, 10, &self->params.temperature);
-      read_float (object, "top_p", 0, 1, &self->params.top_p);
-      read_float (object, "min_p", 0, 1, &self->params.min_p);
-      read_float (object, "repeat_penalty", 0.1f, 10, &self->params.repeat_penalty);
-      read_float (object, "presence_penalty", -10, 10, &self->params.presence_penalty);
-      read_float (object, "frequency_penalty", -10, 10, &self->params.frequency_penalty);
-      read_count (object, "top_k", &self->params.top_k);
-      read_count (object, "penalty_last_n", &self->params.penalty_last_n);
-      read_count (object, "max_tokens", &self->max_tokens);
-      seed = json_object_get (object, "seed");
-      if (json_is_integer (seed) && json_integer_value (seed) >= 0)
-        self->params.seed = (guint64) json_integer_value (seed);
-    }
+  for (guint i = 0; i < KVASIR_SAMPLING_N_NUMBERS; i++)
+    read_number (self, i, object);
+  read_list (&self->texts.stops, object, "stop");
+  read_list (&self->texts.breakers, object, "dry_breakers");
+  read_list (&self->texts.biases, object, "logit_bias");
+  if (order != NULL)
+    kvasir_sampler_order_parse (order, self->params.order);
   json_decref (object);
 }
 
 /* Three decimals are what the controls can set; a float's own digits would store 0.699999988. */
 static json_t *
-make_number (float value)
+make_number (const KvasirSampling *self, KvasirSamplingNumber number)
 {
-  return json_real (round ((double) value * 1000) / 1000);
+  double value = kvasir_sampling_get_number (self, number);
+
+  if (numbers[number].kind == REAL)
+    return json_real (round (value * 1000) / 1000);
+  return json_integer ((json_int_t) value);
+}
+
+static json_t *
+make_list (char **list)
+{
+  json_t *array = json_array ();
+
+  for (guint i = 0; list != NULL && list[i] != NULL; i++)
+    json_array_append_new (array, json_string (list[i]));
+  return array;
 }
 
 char *
 kvasir_sampling_to_string (const KvasirSampling *self)
 {
-  const KvasirSamplerParams *p = &self->params;
   json_t *object = json_object ();
+  g_autofree char *order = kvasir_sampler_order_to_string (self->params.order);
   char *dump;
   char *text;
 
-  json_object_set_new (object, "temperature", make_number (p->temperature));
-  json_object_set_new (object, "top_k", json_integer (p->top_k));
-  json_object_set_new (object, "top_p", make_number (p->top_p));
-  json_object_set_new (object, "min_p", make_number (p->min_p));
-  json_object_set_new (object, "repeat_penalty", make_number (p->repeat_penalty));
-  json_object_set_new (object, "presence_penalty", make_number (p->presence_penalty));
-  json_object_set_new (object, "frequency_penalty", make_number (p->frequency_penalty));
-  json_object_set_new (object, "penalty_last_n", json_integer (p->penalty_last_n));
-  json_object_set_new (object, "seed", json_integer ((json_int_t) p->seed));
-  json_object_set_new (object, "max_tokens", json_integer (self->max_tokens));
+  for (guint i = 0; i < KVASIR_SAMPLING_N_NUMBERS; i++)
+    json_object_set_new (object, numbers[i].key, make_number (self, i));
+  json_object_set_new (object, "stop", make_list (self->texts.stops));
+  json_object_set_new (object, "dry_breakers", make_list (self->texts.breakers));
+  json_object_set_new (object, "logit_bias", make_list (self->texts.biases));
+  json_object_set_new (object, "samplers", json_string (order));
   dump = json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (6));
   text = g_strdup (dump);
   free (dump);
   json_decref (object);
   return text;
 }
+
+/* ---- as it is shown */
 
 typedef struct
 {
@@ -118,33 +233,68 @@ append (GString *out, char *part)
   g_free (part);
 }
 
-static void
-append_penalties (GString *out, const KvasirSamplerParams *p, const KvasirSamplerParams *usual)
+/* What is off as long as it is the usual number, in the order of the chain's stages. */
+static const struct
 {
-  if (p->repeat_penalty != usual->repeat_penalty)
-    append (out, g_strdup_printf (_ ("repeat penalty %s"), show (p->repeat_penalty).s));
-  if (p->presence_penalty != usual->presence_penalty)
-    append (out, g_strdup_printf (_ ("presence penalty %s"), show (p->presence_penalty).s));
-  if (p->frequency_penalty != usual->frequency_penalty)
-    append (out, g_strdup_printf (_ ("frequency penalty %s"), show (p->frequency_penalty).s));
+  KvasirSamplingNumber number;
+  const char *format;
+} extras[] = {
+  { KVASIR_SAMPLING_TOP_K, N_ ("top-k %s") },
+  { KVASIR_SAMPLING_MIN_P, N_ ("min-p %s") },
+  { KVASIR_SAMPLING_TYPICAL_P, N_ ("typical-p %s") },
+  { KVASIR_SAMPLING_TOP_N_SIGMA, N_ ("top-n-sigma %s") },
+  { KVASIR_SAMPLING_XTC_PROBABILITY, N_ ("XTC %s") },
+  { KVASIR_SAMPLING_DYNATEMP_RANGE, N_ ("temperature range %s") },
+  { KVASIR_SAMPLING_MIROSTAT, N_ ("mirostat %s") },
+  { KVASIR_SAMPLING_REPEAT_PENALTY, N_ ("repeat penalty %s") },
+  { KVASIR_SAMPLING_PRESENCE_PENALTY, N_ ("presence penalty %s") },
+  { KVASIR_SAMPLING_FREQUENCY_PENALTY, N_ ("frequency penalty %s") },
+  { KVASIR_SAMPLING_DRY_MULTIPLIER, N_ ("DRY %s") },
+};
+
+static void
+append_extras (GString *out, const KvasirSampling *self)
+{
+  g_auto (KvasirSampling) usual = { 0 };
+
+  kvasir_sampling_init (&usual);
+  for (guint i = 0; i < G_N_ELEMENTS (extras); i++)
+    {
+      double value = kvasir_sampling_get_number (self, extras[i].number);
+      g_autofree char *format = g_strdup (_ (extras[i].format));
+      g_auto (GStrv) parts = g_strsplit (format, "%s", 2);
+
+      if (value != kvasir_sampling_get_number (&usual, extras[i].number))
+        append (out, g_strjoinv (show (value).s, parts));
+    }
+}
+
+static void
+append_texts (GString *out, const KvasirSamplingTexts *texts)
+{
+  guint n_stops = texts->stops != NULL ? g_strv_length (texts->stops) : 0;
+  guint n_biases = texts->biases != NULL ? g_strv_length (texts->biases) : 0;
+
+  if (n_biases > 0)
+    append (out, g_strdup_printf (ngettext ("%u bias", "%u biases", n_biases), n_biases));
+  if (n_stops > 0)
+    append (out, g_strdup_printf (ngettext ("%u stop text", "%u stop texts", n_stops), n_stops));
 }
 
 char *
 kvasir_sampling_describe (const KvasirSampling *self)
 {
   const KvasirSamplerParams *p = &self->params;
-  KvasirSampling usual;
   g_autofree char *seed = g_strdup_printf ("%" G_GUINT64_FORMAT, p->seed);
+  g_autofree char *order = kvasir_sampler_order_to_string (p->order);
   GString *out = g_string_new (NULL);
 
-  kvasir_sampling_init (&usual);
   append (out, g_strdup_printf (_ ("Temperature %s"), show (p->temperature).s));
   append (out, g_strdup_printf (_ ("top-p %s"), show (p->top_p).s));
-  if (p->top_k != usual.params.top_k)
-    append (out, g_strdup_printf (_ ("top-k %u"), p->top_k));
-  if (p->min_p != usual.params.min_p)
-    append (out, g_strdup_printf (_ ("min-p %s"), show (p->min_p).s));
-  append_penalties (out, p, &usual.params);
+  append_extras (out, self);
+  if (*order != '\0')
+    append (out, g_strdup (_ ("own order")));
+  append_texts (out, &self->texts);
   append (out, g_strdup_printf (_ ("seed %s"), seed));
   if (self->max_tokens > 0)
     append (out,

@@ -89,14 +89,14 @@ text_changed_cb (KvasirChatPage *self)
 static void
 sampling_changed_cb (KvasirChatPage *self)
 {
-  KvasirSampling sampling;
+  const KvasirSampling *sampling =
+      kvasir_composer_get_sampling (kvasir_chat_page_get_composer (self));
   g_autofree char *text = NULL;
 
-  kvasir_composer_get_sampling (kvasir_chat_page_get_composer (self), &sampling);
   if (self->conversation == NULL)
     return;
-  kvasir_chat_set_sampling (kvasir_chat_page_get_chat (self), &sampling);
-  text = kvasir_sampling_to_string (&sampling);
+  kvasir_chat_set_sampling (kvasir_chat_page_get_chat (self), sampling);
+  text = kvasir_sampling_to_string (sampling);
   gtk_widget_activate_action (GTK_WIDGET (self), "win.remember-sampling", "s", text);
 }
 
@@ -313,7 +313,7 @@ kvasir_chat_page_set_engine (KvasirChatPage *self,
 void
 kvasir_chat_page_set_conversation (KvasirChatPage *self, KvasirConversation *conversation)
 {
-  KvasirSampling sampling;
+  g_auto (KvasirSampling) sampling = { 0 };
 
   g_return_if_fail (KVASIR_IS_CHAT_PAGE (self));
   if (self->conversation == conversation)

@@ -3,6 +3,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/shell/sampling-editor.h"
+#include "ui/shell/sampling-window.h"
 #include "ui/widgets/side-box.h"
 
 struct _KvasirComposer
@@ -22,6 +23,7 @@ struct _KvasirComposer
   GtkWidget *sampling_label;
   GtkWidget *system_button;
   GtkWidget *sampling_editor;
+  KvasirSampling sampling; /* what the controls show */
 
   GtkTextBuffer *buffer; /* (unowned) the view's */
   gboolean composing;    /* an input method is at work */
@@ -104,14 +106,24 @@ buffer_changed_cb (KvasirComposer *self)
   g_signal_emit (self, signals[TEXT_CHANGED], 0);
 }
 
+/* By the popover, or by the window with all of it. */
 static void
-sampling_changed_cb (KvasirComposer *self)
+sampling_changed_cb (KvasirComposer *self, const KvasirSampling *sampling)
 {
-  KvasirSampling sampling;
-
-  kvasir_sampling_editor_get (KVASIR_SAMPLING_EDITOR (self->sampling_editor), &sampling);
-  kvasir_composer_set_sampling (self, &sampling);
+  kvasir_composer_set_sampling (self, sampling);
   g_signal_emit (self, signals[SAMPLING_CHANGED], 0);
+}
+
+static void
+all_sampling_cb (KvasirComposer *self)
+{
+  GtkWindow *root = GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self)));
+  GtkWidget *window = kvasir_sampling_window_new (root, &self->sampling);
+
+  gtk_menu_button_popdown (GTK_MENU_BUTTON (self->sampling_button));
+  g_signal_connect_object (window, "changed", G_CALLBACK (sampling_changed_cb), self,
+                           G_CONNECT_SWAPPED);
+  gtk_window_present (GTK_WINDOW (window));
 }
 
 static gboolean
@@ -168,6 +180,7 @@ kvasir_composer_dispose (GObject *object)
   KvasirComposer *self = KVASIR_COMPOSER (object);
 
   g_clear_pointer (&self->clamp, gtk_widget_unparent);
+  kvasir_sampling_clear (&self->sampling);
   G_OBJECT_CLASS (kvasir_composer_parent_class)->dispose (object);
 }
 
@@ -217,6 +230,8 @@ kvasir_composer_init (KvasirComposer *self)
   g_signal_connect_swapped (self->buffer, "changed", G_CALLBACK (buffer_changed_cb), self);
   self->sampling_editor = kvasir_sampling_editor_new ();
   g_signal_connect_swapped (self->sampling_editor, "changed", G_CALLBACK (sampling_changed_cb),
+                            self);
+  g_signal_connect_swapped (self->sampling_editor, "all-settings", G_CALLBACK (all_sampling_cb),
                             self);
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->sampling_button), self->sampling_editor);
   add_controllers (self);
@@ -287,19 +302,23 @@ void
 kvasir_composer_set_sampling (KvasirComposer *self, const KvasirSampling *sampling)
 {
   g_autofree char *text = kvasir_sampling_describe (sampling);
+  KvasirSampling copy;
 
   g_return_if_fail (KVASIR_IS_COMPOSER (self));
+  kvasir_sampling_copy (sampling, &copy);
+  kvasir_sampling_clear (&self->sampling);
+  self->sampling = copy;
   gtk_label_set_text (GTK_LABEL (self->sampling_label), text);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->sampling_button),
                                   GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
   kvasir_sampling_editor_set (KVASIR_SAMPLING_EDITOR (self->sampling_editor), sampling);
 }
 
-void
-kvasir_composer_get_sampling (KvasirComposer *self, KvasirSampling *sampling)
+const KvasirSampling *
+kvasir_composer_get_sampling (KvasirComposer *self)
 {
-  g_return_if_fail (KVASIR_IS_COMPOSER (self));
-  kvasir_sampling_editor_get (KVASIR_SAMPLING_EDITOR (self->sampling_editor), sampling);
+  g_return_val_if_fail (KVASIR_IS_COMPOSER (self), NULL);
+  return &self->sampling;
 }
 
 void

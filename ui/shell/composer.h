@@ -36,7 +36,7 @@ void kvasir_composer_set_busy (KvasirComposer *self, gboolean busy);
 void kvasir_composer_set_can_send (KvasirComposer *self, gboolean can_send);
 void kvasir_composer_set_editing (KvasirComposer *self, gboolean editing);
 void kvasir_composer_set_sampling (KvasirComposer *self, const KvasirSampling *sampling);
-void kvasir_composer_get_sampling (KvasirComposer *self, KvasirSampling *sampling);
+const KvasirSampling *kvasir_composer_get_sampling (KvasirComposer *self);
 /* Opens the controls for it. */
 void kvasir_composer_show_sampling (KvasirComposer *self);
 void kvasir_composer_focus (KvasirComposer *self);

@@ -1,4 +1,4 @@
-/* ui/shell/sampling-editor.h - the popover that sets how answers are drawn
+/* ui/shell/sampling-editor.h - the popover with the most used settings of how answers are drawn
  *
  * Thread: main thread.
  */
@@ -10,13 +10,14 @@
 
 G_BEGIN_DECLS
 
-/* Signal "changed" (): a person set something. */
+/* Signals:
+ *   "changed" (const KvasirSampling *): a person set something
+ *   "all-settings" (): the others are asked for */
 #define KVASIR_TYPE_SAMPLING_EDITOR (kvasir_sampling_editor_get_type ())
 G_DECLARE_FINAL_TYPE (
     KvasirSamplingEditor, kvasir_sampling_editor, KVASIR, SAMPLING_EDITOR, GtkPopover)
 
 GtkWidget *kvasir_sampling_editor_new (void) G_GNUC_WARN_UNUSED_RESULT;
 void kvasir_sampling_editor_set (KvasirSamplingEditor *self, const KvasirSampling *sampling);
-void kvasir_sampling_editor_get (KvasirSamplingEditor *self, KvasirSampling *sampling);
 
 G_END_DECLS

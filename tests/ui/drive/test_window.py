@@ -205,6 +205,32 @@ def test_system_prompt_and_sampling(keep):
     app.key("Escape")
 
 
+def test_all_sampling(keep):
+    """Stop texts and biases, set in the window of all settings, are kept with the chat."""
+    app = ready(keep(start()))
+    app.press(app.need("push button", contains="Temperature 1"))
+    app.click("All Settings…")
+    app.need("text", "Biases").set_text("cell answer member sequence poet+1000\nnonsense")
+    app.need("label", contains="A line without a bias")
+    app.need("text", "Stop texts").set_text("answer")
+    app.need("spin button", "DRY multiplier").raw.get_value_iface().set_current_value(0.5)
+
+    def closed():
+        app.key("Escape")
+        return not app.find("text", "Stop texts")
+
+    wait("the window to close", closed, step=0.5)
+    app.need("label", contains="DRY 0.5 · 1 bias · 1 stop text")
+    say(app, "hello")
+    app.need("label", "Ended at a stop text.")
+    check(not any("answer" in t for t in texts(app, 1)[1:] if "cell" in t), texts(app, 1))
+    # Without a window manager no key reaches the window after a dialog.
+    app.kill()
+    restart(app)
+    app.press(app.need("list item", contains="hello"))
+    app.need("label", contains="DRY 0.5 · 1 bias · 1 stop text")
+
+
 def test_resize(keep):
     app = ready(keep(start()))
     say(app, "hello")
