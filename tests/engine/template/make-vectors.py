@@ -520,7 +520,7 @@ class Statements:
         return head + self.body(self.random.randint(1, 4), False)
 
 
-HOST_OBJECT = re.compile(r"Markup\(|<generator|object at 0x|<function|<built-in|built-in method|<bound|reverseiterator|<jinja2|<class|<LoopContext|_iterator")
+HOST_OBJECT = re.compile(r"Markup\(|<generator|object at 0x|<function \S+ at |<built-in|built-in method|<bound|reverseiterator|<jinja2|<class|<LoopContext|_iterator")
 BIG = 2**63
 
 
