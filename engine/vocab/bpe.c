@@ -73,22 +73,24 @@ rate_pair (gconstpointer owner,
 
 /* Bytes for which the vocabulary has no token are left out, as the models' own tokenizers do. */
 static void
+append_byte (KvasirEncoder *encoder, guint8 byte)
+{
+  gint32 id = (gint32) encoder->vocab->byte_ids[byte];
+
+  if ((guint32) id < encoder->vocab->n_tokens)
+    g_array_append_val (encoder->ids, id);
+}
+
+static void
 append_symbol (KvasirEncoder *encoder, const guint8 *bytes, const KvasirSymbol *symbol)
 {
-  const KvasirVocab *vocab = encoder->vocab;
   gint32 id = (gint32) symbol->id;
 
-  if (symbol->id < vocab->n_tokens)
-    {
-      g_array_append_val (encoder->ids, id);
-      return;
-    }
-  for (guint32 i = 0; i < symbol->len; i++)
-    {
-      id = (gint32) vocab->byte_ids[bytes[symbol->text + i]];
-      if ((guint32) id < vocab->n_tokens)
-        g_array_append_val (encoder->ids, id);
-    }
+  if (symbol->id < encoder->vocab->n_tokens)
+    g_array_append_val (encoder->ids, id);
+  else
+    for (guint32 i = 0; i < symbol->len; i++)
+      append_byte (encoder, bytes[symbol->text + i]);
 }
 
 /* The token that the text is, as the file writes it; or -1. */
@@ -151,6 +153,11 @@ merge_piece (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
   guint first = encoder->ids->len;
   gint64 whole = -1;
 
+  if (len == 1 && !encoder->vocab->escapes_spaces)
+    {
+      append_byte (encoder, bytes[0]);
+      return TRUE;
+    }
   if (kvasir_piece_cache_find (&encoder->pieces, (const char *) bytes, len, encoder->ids))
     return TRUE;
   if (may_be_whole (encoder->vocab, bytes))

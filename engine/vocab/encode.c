@@ -58,7 +58,7 @@ encode_matches (KvasirEncoder *encoder, const char *text, gsize len, const GArra
 
   for (guint i = 0; i <= matches->len; i++)
     {
-      KvasirSpecialMatch match = { len, KVASIR_VOCAB_NO_ID };
+      KvasirSpecialMatch match = { (guint32) len, KVASIR_VOCAB_NO_ID };
       gsize range[2] = { end, len };
       gint32 id;
 

@@ -41,16 +41,6 @@ enum
   KVASIR_TOKEN_SPECIAL = KVASIR_TOKEN_UNKNOWN | KVASIR_TOKEN_CONTROL | KVASIR_TOKEN_USER_DEFINED,
 };
 
-/* Special tokens of one length, which are looked for together. */
-typedef struct
-{
-  gsize len;
-  guint first_index; /* into special_ids */
-  guint n;
-  guint8 starts[256]; /* whether one of them starts or ends with this byte */
-  guint8 ends[256];
-} KvasirSpecialClass;
-
 struct _KvasirVocab
 {
   gatomicrefcount ref_count;
@@ -66,9 +56,9 @@ struct _KvasirVocab
   guint16 *flags;      /* (owned) [n_tokens] */
   float *scores;       /* (owned) (nullable) [n_tokens] */
 
-  guint32 *special_ids; /* (owned) (nullable) by length, longest first, then by text */
-  KvasirSpecialClass *special_classes; /* (owned) (nullable) longest first */
-  guint n_special_classes;
+  KvasirTrie special_trie; /* the value of token i is n_tokens - 1 - i, see special-match.c */
+  guint32 *special_lens;   /* (owned) (nullable) [n_special_lens], each once, the longest first */
+  guint n_special_lens;
   guint8 special_starts[256];
 
   gint32 bos, eos, unk; /* -1 where there is none */
@@ -113,12 +103,14 @@ gboolean kvasir_vocab_no_memory (GError **error);
 
 /* special.c */
 void kvasir_vocab_mark_special (KvasirVocab *self, const KvasirGguf *gguf);
+
+/* special-match.c */
 gboolean kvasir_vocab_index_special (KvasirVocab *self, GError **error);
 
 /* A special token in a text. */
 typedef struct
 {
-  gsize offset;
+  guint32 offset;
   guint32 id;
 } KvasirSpecialMatch;
 

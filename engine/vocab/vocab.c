@@ -17,8 +17,8 @@ kvasir_vocab_unref (KvasirVocab *self)
   kvasir_chars_map_clear (&self->chars_map);
   kvasir_trie_clear (&self->trie);
   g_free (self->joints);
-  g_free (self->special_classes);
-  g_free (self->special_ids);
+  kvasir_trie_clear (&self->special_trie);
+  g_free (self->special_lens);
   g_free (self->scores);
   g_free (self->flags);
   g_free (self->chat_template);
