@@ -10,9 +10,8 @@ kvasir_joints_add (KvasirJoints *self, const char *text, gsize len)
       self->pairs[(guint8) text[i - 1]][(guint8) text[i]] = 1;
 }
 
-/* Whether something may join the characters that end before and start at @i > 0. */
-static gboolean
-is_joint (const KvasirJoints *self, const char *text, gsize len, gsize i)
+gboolean
+kvasir_joints_is_joint (const KvasirJoints *self, const char *text, gsize len, gsize i)
 {
   guint8 before = (guint8) text[i - 1];
   guint8 first = (guint8) text[i];
@@ -29,7 +28,7 @@ kvasir_joints_find_end (const KvasirJoints *self, const char *text, gsize len, g
 {
   gsize i = start + 1;
 
-  while (i < len && is_joint (self, text, len, i))
+  while (i < len && kvasir_joints_is_joint (self, text, len, i))
     i++;
   return i;
 }

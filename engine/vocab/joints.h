@@ -27,6 +27,8 @@ kvasir_joints_is_space (const char *text, gsize len)
 
 /* Takes in a text that merging can give. */
 void kvasir_joints_add (KvasirJoints *self, const char *text, gsize len);
+/* Whether something may join the characters that end before and start at 0 < @i < @len. */
+gboolean kvasir_joints_is_joint (const KvasirJoints *self, const char *text, gsize len, gsize i);
 /* Where the piece of @text that starts at @start < @len ends. */
 gsize kvasir_joints_find_end (const KvasirJoints *self, const char *text, gsize len, gsize start);
 

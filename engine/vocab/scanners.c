@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+enum
+{
+  /* Special tokens can cut a text into pieces so short that a table of characters would not pay. */
+  MIN_BYTES_FOR_TABLE = 256,
+};
+
 /* \s of the expressions is Unicode's White_Space: the separators and some controls. */
 static KvasirChar
 classify (gunichar c, gsize n_bytes)
@@ -43,16 +49,17 @@ kvasir_chars_decode (const char *text, gsize len, KvasirChar *chars)
 {
   const guint8 *bytes = (const guint8 *) text;
   KvasirChar ascii[128];
+  const guint8 n_ascii = len < MIN_BYTES_FOR_TABLE ? 0 : G_N_ELEMENTS (ascii);
   gsize n = 0;
 
-  for (gunichar c = 0; c < G_N_ELEMENTS (ascii); c++)
+  for (gunichar c = 0; c < n_ascii; c++)
     ascii[c] = classify (c, 1);
   for (gsize i = 0; i < len;)
     {
       gunichar c = 0;
       int n_bytes;
 
-      if (bytes[i] < G_N_ELEMENTS (ascii))
+      if (bytes[i] < n_ascii)
         {
           chars[n++] = ascii[bytes[i++]];
           continue;

@@ -89,13 +89,12 @@ typedef struct _KvasirUnigramStep
   guint32 start;
 } Step;
 
-/* A token that starts at the place of @from and ends at @to. */
-static void
-offer (Step *steps, guint32 from, guint32 to, guint32 id, double score)
+/* A way that comes to @step with the token @id, which begins at @start. */
+static inline void
+offer (Step *step, guint32 start, guint32 id, double score)
 {
-  score += steps[from].score;
-  if (score > steps[to].score)
-    steps[to] = (Step){ score, id, from };
+  if (score > step->score)
+    *step = (Step){ score, id, start };
 }
 
 /* How long the first byte says that the character is, which replacements from a file need not keep
@@ -111,48 +110,54 @@ get_char_len (guint8 first)
 static guint32
 extend (const KvasirVocab *vocab, const char *text, guint32 len, Step *steps, guint32 start)
 {
-  const KvasirTrie *trie = &vocab->trie;
+  const KvasirTrieCell *cells = vocab->trie.cells;
+  const float *scores = vocab->scores;
+  const double score = steps[start].score;
   guint32 next = MIN (start + get_char_len ((guint8) text[start]), len);
   guint32 cell = KVASIR_TRIE_ROOT;
   gboolean is_known = FALSE;
 
   for (guint32 i = start; i < len;)
     {
-      guint32 id;
+      guint32 child = cells[cell].first + (guint8) text[i++];
+      guint32 id = cells[child].value;
 
-      cell = kvasir_trie_step (trie, cell, (guint8) text[i++]);
-      if (cell == KVASIR_TRIE_ROOT)
+      if (cells[child].parent != cell)
         break;
-      id = trie->cells[cell].value;
+      cell = child;
       if (id == KVASIR_TRIE_NO_VALUE)
         continue;
       is_known = is_known || i == next;
-      offer (steps, start, i, id, vocab->scores[id]);
+      offer (&steps[i], start, id, score + scores[id]);
     }
   if (!is_known)
-    offer (steps, start, next, KVASIR_VOCAB_NO_ID, vocab->unknown_score);
+    offer (&steps[next], start, KVASIR_VOCAB_NO_ID, score + vocab->unknown_score);
   return next;
 }
 
 /* Appends the tokens of the best way, whose steps lead from the end to the start. Unknown
- * neighbours count as one. */
+ * neighbours count as one, also where @is_unknown says that the token before was. */
 static void
-append_best (KvasirEncoder *encoder, const Step *steps, guint32 len)
+append_best (KvasirEncoder *encoder, guint32 len, gboolean *is_unknown)
 {
+  const Step *steps = encoder->steps;
   guint n_before = encoder->ids->len;
-  guint32 last = KVASIR_VOCAB_NO_ID - 1;
+  gboolean was_unknown = *is_unknown;
   gint32 *ids;
   guint n;
 
+  *is_unknown = steps[len].id == KVASIR_VOCAB_NO_ID;
   for (guint32 at = len; at > 0; at = steps[at].start)
     {
+      guint32 start = steps[at].start;
       gint32 id = (gint32) steps[at].id;
 
       if (steps[at].id == KVASIR_VOCAB_NO_ID)
-        id = last == KVASIR_VOCAB_NO_ID ? -1 : encoder->vocab->unk;
+        id = (start > 0 ? steps[start].id == KVASIR_VOCAB_NO_ID : was_unknown)
+                 ? -1
+                 : encoder->vocab->unk;
       if (id >= 0)
         g_array_append_val (encoder->ids, id);
-      last = steps[at].id;
     }
   n = encoder->ids->len - n_before;
   ids = &g_array_index (encoder->ids, gint32, n_before);
@@ -165,33 +170,78 @@ append_best (KvasirEncoder *encoder, const Step *steps, guint32 len)
     }
 }
 
+/* Room for the steps up to @n, of which those from @n_old on are new. */
 static gboolean
-reserve_steps (KvasirEncoder *encoder, gsize n)
+reserve_steps (KvasirEncoder *encoder, gsize n_old, gsize n)
 {
-  if (n <= encoder->n_steps_alloc)
-    return TRUE;
-  g_free (encoder->steps);
-  encoder->steps = g_try_new (Step, n);
-  encoder->n_steps_alloc = encoder->steps ? n : 0;
-  return encoder->steps != NULL;
+  if (n > encoder->n_steps_alloc)
+    {
+      gsize n_alloc = MAX (n, 2 * encoder->n_steps_alloc);
+      gpointer grown = g_try_realloc_n (encoder->steps, n_alloc, sizeof (Step));
+
+      if (!grown)
+        return FALSE;
+      encoder->steps = grown;
+      encoder->n_steps_alloc = n_alloc;
+    }
+  for (gsize i = n_old; i < n; i++)
+    encoder->steps[i] = (Step){ -DBL_MAX, KVASIR_VOCAB_NO_ID, 0 };
+  return TRUE;
+}
+
+/* So much text is looked at before a place is taken that no token reaches across: what lies in
+ * front of it is settled. Steps of all the text would take sixteen times its memory. */
+#define CHUNK_BYTES 4096
+/* How many steps are got ready at a time. */
+#define READY_BYTES 1024
+
+/* Finds the best way from the start of the text, whose score so far is @score, to the end of a
+ * chunk. Returns: how long that is, or 0 where there is no memory */
+static guint32
+find_best (KvasirEncoder *encoder, const char *text, guint32 len, double score)
+{
+  const KvasirVocab *vocab = encoder->vocab;
+  gsize n_ready = 1;
+  guint32 i = 0;
+
+  if (!reserve_steps (encoder, 0, 1))
+    return 0;
+  encoder->steps[0].score = score;
+  do
+    {
+      gsize reach = MIN ((gsize) len, i + MAX (vocab->longest_bytes, 4)) + 1;
+
+      if (reach > n_ready)
+        {
+          reach = MIN ((gsize) len + 1, reach + READY_BYTES);
+          if (!reserve_steps (encoder, n_ready, reach))
+            return 0;
+          n_ready = reach;
+        }
+      i = extend (vocab, text, len, encoder->steps, i);
+    }
+  while (i < len && (i < CHUNK_BYTES || kvasir_joints_is_joint (vocab->joints, text, len, i)));
+  return i;
 }
 
 gboolean
 kvasir_ugm_encode (KvasirEncoder *encoder, const char *text, gsize len)
 {
   const GString *normal = encoder->scratch;
+  gboolean is_unknown = FALSE;
+  double score = 0;
   guint32 n;
 
-  if (!normalize (encoder->vocab, text, len, encoder->scratch) || normal->len >= G_MAXUINT32 ||
-      !reserve_steps (encoder, normal->len + 1))
+  if (!normalize (encoder->vocab, text, len, encoder->scratch) || normal->len >= G_MAXUINT32)
     return FALSE;
-  n = (guint32) normal->len;
-  encoder->steps[0] = (Step){ 0.0, KVASIR_VOCAB_NO_ID, 0 };
-  for (guint32 i = 1; i <= n; i++)
-    encoder->steps[i] = (Step){ -DBL_MAX, KVASIR_VOCAB_NO_ID, 0 };
-  for (guint32 i = 0; i < n;)
-    i = extend (encoder->vocab, normal->str, n, encoder->steps, i);
-  append_best (encoder, encoder->steps, n);
+  for (guint32 i = 0; i < normal->len; i += n)
+    {
+      n = find_best (encoder, normal->str + i, (guint32) normal->len - i, score);
+      if (n == 0)
+        return FALSE;
+      append_best (encoder, n, &is_unknown);
+      score = encoder->steps[n].score;
+    }
   return TRUE;
 }
 
@@ -241,5 +291,6 @@ kvasir_ugm_load (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
 {
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.remove_extra_whitespaces", &self->joins_spaces);
   return load_chars_map (self, gguf, error) && prepare_scores (self, error) &&
+         kvasir_vocab_build_joints (self, error) &&
          kvasir_vocab_build_trie (self, NOT_IN_TEXTS, error);
 }

@@ -98,12 +98,20 @@ typedef struct
   Role role;
   char text[6]; /* in lower case where the model wants that */
   gsize len;
+  gint32 id; /* what a word of its own becomes, -1 for nothing, or WORD_IS_LOOKED_UP */
 } Letter;
+
+enum
+{
+  WORD_IS_LOOKED_UP = -2,
+  /* Special tokens can cut a text into pieces so short that a table of letters would not pay. */
+  MIN_BYTES_FOR_TABLE = 256,
+};
 
 static Letter
 normalize (const KvasirVocab *vocab, gunichar c)
 {
-  Letter letter = { .role = DROPPED };
+  Letter letter = { .role = DROPPED, .id = WORD_IS_LOOKED_UP };
 
   if (vocab->strips_accents)
     c = get_base (c);
@@ -150,28 +158,88 @@ add_letter (KvasirEncoder *encoder, const Letter *letter)
     finish_word (encoder);
   if (letter->role == SPACE)
     return;
+  if (letter->id != WORD_IS_LOOKED_UP)
+    {
+      if (letter->id >= 0)
+        g_array_append_val (encoder->ids, letter->id);
+      return;
+    }
   g_string_append_len (encoder->scratch, letter->text, (gssize) letter->len);
   if (letter->role == WORD_OF_ITS_OWN)
     finish_word (encoder);
 }
 
+/* What became of characters: those of ASCII, and others that were there before. */
+typedef struct
+{
+  Letter ascii[128];
+  Letter recent[256];      /* by the lower bits of the character */
+  gunichar is_recent[256]; /* the character, 0 where there is none */
+} Letters;
+
+/* A mark's token is that of a word which is nothing else. */
+static void
+find_mark (KvasirEncoder *encoder, Letter *letter)
+{
+  guint n_before = encoder->ids->len;
+
+  add_letter (encoder, letter);
+  if (encoder->ids->len <= n_before + 1)
+    letter->id = encoder->ids->len > n_before ? g_array_index (encoder->ids, gint32, n_before) : -1;
+  g_array_set_size (encoder->ids, n_before);
+}
+
+static void
+fill_ascii (KvasirEncoder *encoder, Letters *letters)
+{
+  for (gunichar c = 0; c < G_N_ELEMENTS (letters->ascii); c++)
+    {
+      letters->ascii[c] = normalize (encoder->vocab, c);
+      if (letters->ascii[c].role == WORD_OF_ITS_OWN)
+        find_mark (encoder, &letters->ascii[c]);
+    }
+  memset (letters->is_recent, 0, sizeof letters->is_recent);
+}
+
+static const Letter *
+get_letter (const KvasirVocab *vocab, Letters *letters, gunichar c)
+{
+  guint slot = c % G_N_ELEMENTS (letters->recent);
+
+  if (c < G_N_ELEMENTS (letters->ascii))
+    return &letters->ascii[c];
+  if (letters->is_recent[slot] != c)
+    {
+      letters->recent[slot] = normalize (vocab, c);
+      letters->is_recent[slot] = c;
+    }
+  return &letters->recent[slot];
+}
+
 gboolean
 kvasir_wpm_encode (KvasirEncoder *encoder, const char *text, gsize len)
 {
-  Letter ascii[128];
+  const gboolean has_table = len >= MIN_BYTES_FOR_TABLE;
+  Letters letters;
 
-  for (gunichar c = 0; c < G_N_ELEMENTS (ascii); c++)
-    ascii[c] = normalize (encoder->vocab, c);
   g_string_assign (encoder->scratch, word_mark);
+  if (has_table)
+    fill_ascii (encoder, &letters);
   for (gsize i = 0; i < len;)
     {
-      gunichar c = 0;
-      int n = kvasir_utf8_read ((const guint8 *) text + i, len - i, &c);
-      Letter letter = { .role = DROPPED };
+      gunichar c = (guint8) text[i];
+      Letter letter;
+      int n = 1;
 
-      if (n > 0)
-        letter = c < G_N_ELEMENTS (ascii) ? ascii[c] : normalize (encoder->vocab, c);
-      add_letter (encoder, &letter);
+      if (c >= 0x80)
+        n = kvasir_utf8_read ((const guint8 *) text + i, len - i, &c);
+      if (n > 0 && has_table)
+        add_letter (encoder, get_letter (encoder->vocab, &letters, c));
+      else if (n > 0)
+        {
+          letter = normalize (encoder->vocab, c);
+          add_letter (encoder, &letter);
+        }
       i += (gsize) MAX (n, 1);
     }
   finish_word (encoder);
