@@ -37,8 +37,8 @@ typedef struct
   const LegArgs *args;
   KvasirContext *context;
   guint n_vocab;
-  gint32 *tokens; /* of any prompt */
-  double load_ms;
+  gint32 *tokens;                       /* of any prompt */
+  double model_ms, context_ms, load_ms; /* of the time from the start, when each was there */
 } Leg;
 
 static double
@@ -81,14 +81,10 @@ pick_best (Leg *leg, guint index)
 /* ---- opening */
 
 static KvasirContext *
-open_context (KvasirDevice *device, const char *path, const LegArgs *args, GError **error)
+open_context (KvasirModel *model, const LegArgs *args, GError **error)
 {
-  const KvasirModelParams model_params = { .device = device };
-  g_autoptr (KvasirModel) model = kvasir_model_new (path, &model_params, error);
   KvasirContextParams params;
 
-  if (model == NULL)
-    return NULL;
   kvasir_context_params_init (&params);
   params.n_ctx = MAX (N_CTX, (guint) MAX (args->depth, args->n_prefill) + N_MORE);
   params.n_seq_max = 1;
@@ -102,14 +98,18 @@ open_context (KvasirDevice *device, const char *path, const LegArgs *args, GErro
 static void
 open_leg (Leg *leg, KvasirDevice *device, const char *path, const LegArgs *args)
 {
+  const KvasirModelParams params = { .device = device };
   const double begin = get_seconds ();
   g_autoptr (GError) error = NULL;
+  g_autoptr (KvasirModel) model = kvasir_model_new (path, &params, &error);
   gint32 first = N_PROMPT;
 
   leg->args = args;
-  leg->context = open_context (device, path, args, &error);
+  leg->model_ms = (get_seconds () - begin) * 1e3;
+  leg->context = model != NULL ? open_context (model, args, &error) : NULL;
   if (leg->context == NULL)
     g_error ("%s", error->message);
+  leg->context_ms = (get_seconds () - begin) * 1e3;
   decode (leg, &first, 1);
   leg->n_vocab = kvasir_model_get_info (kvasir_context_get_model (leg->context))->n_vocab;
   pick_best (leg, 0);
@@ -175,8 +175,9 @@ print_greedy (Leg *leg)
 static void
 print_card (Leg *leg, const char *path)
 {
-  printf ("{\"load_ms\": %.2f, \"multiplied\": %" G_GUINT64_FORMAT ", ", leg->load_ms,
-          count_multiplied (path));
+  printf ("{\"model_ms\": %.2f, \"context_ms\": %.2f, \"load_ms\": %.2f, ", leg->model_ms,
+          leg->context_ms, leg->load_ms);
+  printf ("\"multiplied\": %" G_GUINT64_FORMAT ", ", count_multiplied (path));
   print_memory (leg);
   printf (", \"greedy\": [");
   print_greedy (leg);

@@ -81,7 +81,7 @@ def list_builds(folder):
         Build("llama", "llama.cpp", os.path.join(folder, "peer"), LLAMA_PACKAGE, "llama_cpp",
               f"{native} -DLLAVA_BUILD=OFF -DCMAKE_C_FLAGS='{off}' -DCMAKE_CXX_FLAGS='{off}'"),
         IkBuild("ik", "ik_llama.cpp", os.path.join(folder, "peer-ik"), IK_PACKAGE, "ik_llama_cpp",
-                f"{native} -DGGML_IQK_FA_ALL_QUANTS=OFF"),
+                f"{native} -DGGML_IQK_FA_ALL_QUANTS=OFF -DCMAKE_INSTALL_RPATH=$ORIGIN"),
     ]
     if read_cpu()[1] & set(DOUBTFUL):
         builds.insert(1, Build("llama", "llama.cpp", os.path.join(folder, "peer-all"), LLAMA_PACKAGE,
