@@ -118,19 +118,40 @@ load_ends (KvasirModel *self, GError **error)
          load_output (self, error) && load_rope_factors (self, error);
 }
 
+/* Pages are read while the vocabulary is made, which takes about as long. */
 static gboolean
-load_tensors (KvasirModel *self, const KvasirModelParams *params, GError **error)
+map_weights (KvasirModel *self, const KvasirModelParams *params, GError **error)
 {
   self->weights = kvasir_weights_new (self->gguf, params->device);
-  if (!load_ends (self, error) || !self->arch->load (self, error) ||
-      !kvasir_weights_load (self->weights, params->no_alloc, error))
+  if (!kvasir_weights_map (self->weights, error))
     return FALSE;
-  if (params->no_alloc ||
-      kvasir_weights_prefault (self->weights, params->progress, params->user_data))
-    return TRUE;
+  if (!params->no_alloc)
+    kvasir_weights_start_prefault (self->weights);
+  return TRUE;
+}
+
+gboolean
+kvasir_model_load_weights (KvasirModel *self,
+                           KvasirProgress progress,
+                           gpointer user_data,
+                           GError **error)
+{
+  g_return_val_if_fail (self != NULL && self->weights != NULL, FALSE);
+  if (kvasir_weights_finish_prefault (self->weights, progress, user_data))
+    return kvasir_weights_load (self->weights, FALSE, error);
   g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_ABORTED, "%s: loading was cancelled",
                self->info.path);
   return FALSE;
+}
+
+static gboolean
+load_tensors (KvasirModel *self, const KvasirModelParams *params, GError **error)
+{
+  if (!load_ends (self, error) || !self->arch->load (self, error))
+    return FALSE;
+  if (params->no_alloc || params->weights_later)
+    return kvasir_weights_load (self->weights, TRUE, error);
+  return kvasir_model_load_weights (self, params->progress, params->user_data, error);
 }
 
 /* The matrix type that most of the parameters have. */
@@ -201,7 +222,8 @@ kvasir_model_new (const char *path, const KvasirModelParams *params, GError **er
   self->info.path = kvasir_gguf_get_path (self->gguf);
   self->info.file_bytes = kvasir_gguf_get_total_bytes (self->gguf);
   self->info.title = self->title = kvasir_model_make_title (path);
-  if (!find_arch (self, params->vocab_only, error) || !load_vocab (self, error))
+  if (!find_arch (self, params->vocab_only, error) ||
+      (!params->vocab_only && !map_weights (self, params, error)) || !load_vocab (self, error))
     return NULL;
   count_params (self);
   if (params->vocab_only)

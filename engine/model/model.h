@@ -1,7 +1,8 @@
 /* engine/model/model.h - a model file made ready: hyper-parameters, weights, vocabulary, template
  *
  * Weights stay where the file is mapped ("CPU_Mapped") when the device can read host memory.
- * With no_alloc nothing but the header is read: the planner uses that.
+ * With no_alloc nothing but the header is read: the planner uses that. With weights_later the pages
+ * are read ahead too, and what was made can be measured before they are waited for.
  * Owner:  reference counted; contexts hold one. Thread: made on the engine thread (or any one
  * thread), immutable afterwards. Errors: KVASIR_ENGINE_ERROR_FILE, _BAD_FILE (a tensor is missing
  * or has another shape: name, expected, found), _UNSUPPORTED (architecture or type, by name),
@@ -28,6 +29,7 @@ typedef struct
   KvasirDevice *device;
   gboolean vocab_only; /* the file may hold no tensors */
   gboolean no_alloc;
+  gboolean weights_later;  /* instead: until kvasir_model_load_weights() */
   KvasirProgress progress; /* (nullable) */
   gpointer user_data;
 } KvasirModelParams;
@@ -56,6 +58,12 @@ typedef struct
 KvasirModel *kvasir_model_new (const char *path,
                                const KvasirModelParams *params,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Once, of a model made with weights_later, before anything is computed. Errors as above, and
+ * _ABORTED where @progress (nullable) stopped it. */
+gboolean kvasir_model_load_weights (KvasirModel *self,
+                                    KvasirProgress progress,
+                                    gpointer user_data,
+                                    GError **error);
 KvasirModel *kvasir_model_ref (KvasirModel *self);
 void kvasir_model_unref (KvasirModel *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirModel, kvasir_model_unref)

@@ -1,14 +1,11 @@
 #include "engine/model/weights.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "engine/error.h"
 #include "engine/graph/graph-plan.h"
-
-/* Large enough that the calls cost nothing, small enough for twenty reports on a small model. */
-#define PREFAULT_BYTES (4u << 20)
+#include "engine/model/prefault.h"
 
 #define NAME_LEN 64
 
@@ -31,11 +28,12 @@ typedef struct
 
 struct _KvasirWeights
 {
-  const KvasirGguf *gguf; /* (unowned) */
-  KvasirDevice *device;   /* (unowned) */
-  GArray *weights;        /* (owned) of Weight */
-  GArray *parts;          /* (owned) of Part: empty before loading */
-  KvasirBuffer *buffer;   /* (owned) (nullable): the copy where it was made */
+  const KvasirGguf *gguf;   /* (unowned) */
+  KvasirDevice *device;     /* (unowned) */
+  GArray *weights;          /* (owned) of Weight */
+  GArray *parts;            /* (owned) of Part: empty before mapping */
+  KvasirPrefault *prefault; /* (owned) (nullable) */
+  KvasirBuffer *buffer;     /* (owned) (nullable): the copy where it was made */
   const char *buffer_type;
   guint64 n_bytes;
 };
@@ -74,6 +72,7 @@ kvasir_weights_free (KvasirWeights *self)
 {
   g_return_if_fail (self != NULL);
   kvasir_buffer_free (self->buffer);
+  g_clear_pointer (&self->prefault, kvasir_prefault_free);
   g_array_unref (self->parts);
   g_array_unref (self->weights);
   g_free (self);
@@ -338,8 +337,8 @@ map_part (KvasirWeights *self, const KvasirGguf *gguf, GError **error)
   return FALSE;
 }
 
-static gboolean
-map_parts (KvasirWeights *self, GError **error)
+gboolean
+kvasir_weights_map (KvasirWeights *self, GError **error)
 {
   for (guint i = 0; i < kvasir_gguf_get_n_parts (self->gguf); i++)
     if (!map_part (self, kvasir_gguf_get_part (self->gguf, i), error))
@@ -347,10 +346,29 @@ map_parts (KvasirWeights *self, GError **error)
   return TRUE;
 }
 
+void
+kvasir_weights_start_prefault (KvasirWeights *self)
+{
+  self->prefault = kvasir_prefault_new ();
+  for (guint i = 0; i < self->parts->len; i++)
+    kvasir_prefault_add (self->prefault, g_array_index (self->parts, Part, i).mapping);
+  kvasir_prefault_start (self->prefault);
+}
+
+gboolean
+kvasir_weights_finish_prefault (KvasirWeights *self, KvasirProgress progress, gpointer user_data)
+{
+  gboolean ok = kvasir_prefault_finish (self->prefault, progress, user_data);
+
+  g_clear_pointer (&self->prefault, kvasir_prefault_free);
+  return ok;
+}
+
 /* FALSE where the device does not read the host's memory. */
 static gboolean
 wrap_parts (KvasirWeights *self)
 {
+  self->n_bytes = 0;
   for (guint i = 0; i < self->parts->len; i++)
     {
       Part *part = &g_array_index (self->parts, Part, i);
@@ -360,8 +378,9 @@ wrap_parts (KvasirWeights *self)
       /* The first part of a split model may hold keys alone. */
       if (n_bytes == 0)
         continue;
-      part->buffer = self->device->vtable->buffer_from_host (
-          self->device, (guint8 *) data + part->mapped_offset, n_bytes);
+      if (part->buffer == NULL)
+        part->buffer = self->device->vtable->buffer_from_host (
+            self->device, (guint8 *) data + part->mapped_offset, n_bytes);
       if (part->buffer == NULL)
         return FALSE;
       self->buffer_type = part->buffer->type->name;
@@ -422,15 +441,14 @@ copy_to_device (KvasirWeights *self, gboolean no_alloc, GError **error)
         return FALSE;
       copy_tensors (self, type, FALSE);
     }
-  g_array_set_size (self->parts, 0);
+  if (self->prefault == NULL)
+    g_array_set_size (self->parts, 0);
   return TRUE;
 }
 
 gboolean
 kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **error)
 {
-  if (!map_parts (self, error))
-    return FALSE;
   if (!wrap_parts (self))
     return copy_to_device (self, no_alloc, error);
   for (guint i = 0; i < self->weights->len; i++)
@@ -438,48 +456,6 @@ kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **error)
       Weight *weight = &g_array_index (self->weights, Weight, i);
       Part *part = &g_array_index (self->parts, Part, weight->part);
       place (weight, part->buffer, (gsize) weight->offset - part->mapped_offset);
-    }
-  return TRUE;
-}
-
-/* @done: bytes of the parts before. FALSE where @progress stopped it. */
-static gboolean
-prefault_part (KvasirWeights *self,
-               const Part *part,
-               guint64 done,
-               KvasirProgress progress,
-               gpointer user_data)
-{
-  const guint8 *data = kvasir_mapping_get_data (part->mapping);
-  gsize n_bytes = kvasir_mapping_get_bytes (part->mapping);
-  double n_total = (double) kvasir_gguf_get_total_bytes (self->gguf);
-
-  for (gsize at = 0; at < n_bytes; at += PREFAULT_BYTES)
-    {
-      gsize n = MIN (PREFAULT_BYTES, n_bytes - at);
-      /* Where the kernel can't (before 5.14) or the file was cut short, the first use of a page
-       * reads it. */
-      (void) madvise ((void *) (data + at), n, MADV_POPULATE_READ);
-      if (progress != NULL && !progress ((double) (done + at + n) / n_total, user_data))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-gboolean
-kvasir_weights_prefault (KvasirWeights *self, KvasirProgress progress, gpointer user_data)
-{
-  guint64 done = 0;
-
-  if (self->parts->len == 0)
-    return progress == NULL || progress (1, user_data);
-  for (guint i = 0; i < self->parts->len; i++)
-    {
-      const Part *part = &g_array_index (self->parts, Part, i);
-
-      if (!prefault_part (self, part, done, progress, user_data))
-        return FALSE;
-      done += kvasir_mapping_get_bytes (part->mapping);
     }
   return TRUE;
 }

@@ -1,8 +1,9 @@
 /* engine/model/weights.h - the tensors of a file where the device can read them
  *
- * First an architecture asks for each tensor by name; shapes and types are checked against the
- * header, no memory is taken. Then kvasir_weights_load() gives all of them addresses: in the mapped
- * files where the device can read host memory, else in a buffer of the device.
+ * First the files are mapped, and may be read ahead while the rest of the model is made. Then an
+ * architecture asks for each tensor by name; shapes and types are checked against the header, no
+ * memory is taken. Then kvasir_weights_load() gives all of them addresses: in the mapped files
+ * where the device can read host memory, else in a buffer of the device.
  * Owner:  KvasirModel. Thread: one; immutable after loading. Bounds: a name is asked for once or
  *   more; each answer is one KvasirTensor.
  * Errors: KVASIR_ENGINE_ERROR_BAD_FILE naming the tensor, expected and found; _NO_MEMORY; _FILE.
@@ -65,11 +66,16 @@ kvasir_weights_get_extent (const KvasirWeights *self, gint layer, const char *na
 KvasirTensor *
 kvasir_weights_slice (KvasirWeights *self, KvasirTensor *whole, gint64 first, gint64 n);
 
-/* Maps or copies. With @no_alloc a copy is only measured. */
-gboolean kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **error);
+/* Before anything else. */
+gboolean kvasir_weights_map (KvasirWeights *self, GError **error);
+/* From here until it is finished the mapped pages are read ahead; see engine/model/prefault.h. */
+void kvasir_weights_start_prefault (KvasirWeights *self);
+gboolean
+kvasir_weights_finish_prefault (KvasirWeights *self, KvasirProgress progress, gpointer user_data);
 
-/* Reads the mapped pages ahead. FALSE where @progress stopped it. */
-gboolean kvasir_weights_prefault (KvasirWeights *self, KvasirProgress progress, gpointer user_data);
+/* Gives addresses, or copies. With @no_alloc a copy is only measured, and may be made by another
+ * call where the pages were still being read ahead. */
+gboolean kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **error);
 
 /* FALSE once a mapped file was cut short. */
 gboolean kvasir_weights_are_intact (const KvasirWeights *self);

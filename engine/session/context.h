@@ -123,6 +123,11 @@ gboolean kvasir_fit_measure (KvasirDevice *device,
                              KvasirFit *fit,
                              KvasirModel **model,
                              GError **error);
+/* The same of a model that is there already. */
+gboolean kvasir_fit_measure_model (KvasirModel *model,
+                                   const KvasirContextParams *params,
+                                   KvasirFit *fit,
+                                   GError **error);
 void kvasir_fit_clear (KvasirFit *fit);
 
 G_END_DECLS

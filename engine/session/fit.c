@@ -21,24 +21,19 @@ describe_memory (KvasirContext *context, KvasirFit *fit)
 }
 
 gboolean
-kvasir_fit_measure (KvasirDevice *device,
-                    const char *path,
-                    const KvasirContextParams *params,
-                    KvasirFit *fit,
-                    KvasirModel **model,
-                    GError **error)
+kvasir_fit_measure_model (KvasirModel *model,
+                          const KvasirContextParams *params,
+                          KvasirFit *fit,
+                          GError **error)
 {
-  const KvasirModelParams model_params = { .device = device, .no_alloc = TRUE };
+  KvasirDevice *device = model->device;
   KvasirContextParams measured = *params;
-  g_autoptr (KvasirModel) made = kvasir_model_new (path, &model_params, error);
   g_autoptr (KvasirContext) context = NULL;
   gsize free_bytes = 0, total_bytes = 0;
 
   *fit = (KvasirFit){ 0 };
-  if (made == NULL)
-    return FALSE;
   measured.no_alloc = TRUE;
-  context = kvasir_context_new (made, &measured, error);
+  context = kvasir_context_new (model, &measured, error);
   if (context == NULL)
     return FALSE;
   fit->rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
@@ -50,6 +45,23 @@ kvasir_fit_measure (KvasirDevice *device,
   device->vtable->get_memory (device, &free_bytes, &total_bytes);
   fit->free_bytes = free_bytes;
   fit->fits = fit->need_bytes <= free_bytes;
+  return TRUE;
+}
+
+gboolean
+kvasir_fit_measure (KvasirDevice *device,
+                    const char *path,
+                    const KvasirContextParams *params,
+                    KvasirFit *fit,
+                    KvasirModel **model,
+                    GError **error)
+{
+  const KvasirModelParams model_params = { .device = device, .no_alloc = TRUE };
+  g_autoptr (KvasirModel) made = kvasir_model_new (path, &model_params, error);
+
+  *fit = (KvasirFit){ 0 };
+  if (made == NULL || !kvasir_fit_measure_model (made, params, fit, error))
+    return FALSE;
   if (model != NULL)
     *model = g_steal_pointer (&made);
   return TRUE;

@@ -97,25 +97,26 @@ check_fit (const KvasirFit *fit, const char *path, GError **error)
   return FALSE;
 }
 
-static KvasirContext *
-open_context (KvasirWorker *self, const KvasirCommand *command, GError **error)
+/* Measured on the model itself, before its pages are waited for. */
+static gboolean
+measure_fit (KvasirWorker *self, KvasirModel *model, const KvasirCommand *command, GError **error)
 {
   KvasirFit fit = { 0 };
-  if (!kvasir_fit_measure (self->device, command->path, &command->params, &fit, NULL, error))
-    return NULL;
+  if (!kvasir_fit_measure_model (model, &command->params, &fit, error))
+    return FALSE;
   self->planned = g_array_ref (fit.rows);
   gboolean fits = check_fit (&fit, command->path, error);
   kvasir_fit_clear (&fit);
-  if (!fits)
-    return NULL;
+  return fits;
+}
 
-  KvasirModelParams params = {
-    .device = self->device,
-    .progress = progress_cb,
-    .user_data = self,
-  };
+static KvasirContext *
+open_context (KvasirWorker *self, const KvasirCommand *command, GError **error)
+{
+  const KvasirModelParams params = { .device = self->device, .weights_later = TRUE };
   g_autoptr (KvasirModel) model = kvasir_model_new (command->path, &params, error);
-  if (model == NULL)
+  if (model == NULL || !measure_fit (self, model, command, error) ||
+      !kvasir_model_load_weights (model, progress_cb, self, error))
     return NULL;
   g_autoptr (KvasirContext) context = kvasir_context_new (model, &command->params, error);
   if (context == NULL)

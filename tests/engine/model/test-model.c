@@ -3,7 +3,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "engine/error.h"
-#include "engine/model/model.h"
+#include "engine/model/model-private.h"
 #include "tests/engine/model/model-writer.h"
 
 typedef struct
@@ -84,6 +84,50 @@ test_weights_stay_mapped (Fixture *self, gconstpointer data)
   kvasir_model_append_breakdown (model, rows);
   g_assert_cmpuint (rows->len, ==, 1);
   g_assert_cmpstr (g_array_index (rows, KvasirMemoryRow, 0).buffer_type, ==, "CPU_Mapped");
+}
+
+static KvasirBuffer *
+refuse_host (KvasirDevice *device, void *base, size_t n_bytes)
+{
+  return NULL;
+}
+
+/* Measured first, then read: what is there at the end is what a model has that was read at once. */
+static void
+check_later (Fixture *self, KvasirDevice *device, const char *buffer_type)
+{
+  const KvasirModelParams params = { .device = device, .weights_later = TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
+  g_autoptr (KvasirModel) same = load (self, NULL, &error);
+  char *path = write_model (NULL);
+  g_autoptr (KvasirModel) model = kvasir_model_new (path, &params, &error);
+  const KvasirMemoryRow *before, *after;
+
+  delete_model (path);
+  g_assert_no_error (error);
+  kvasir_model_append_breakdown (model, rows);
+  g_assert_true (kvasir_model_load_weights (model, NULL, NULL, &error));
+  kvasir_model_append_breakdown (model, rows);
+  before = &g_array_index (rows, KvasirMemoryRow, 0);
+  after = &g_array_index (rows, KvasirMemoryRow, 1);
+  g_assert_cmpstr (before->buffer_type, ==, buffer_type);
+  g_assert_cmpuint (before->n_bytes, >, 0);
+  g_assert_cmpuint (before->n_bytes, ==, after->n_bytes);
+  g_assert_cmpmem (model->token_embd->data, model->token_embd->nb[3], same->token_embd->data,
+                   same->token_embd->nb[3]);
+}
+
+static void
+test_weights_later (Fixture *self, gconstpointer data)
+{
+  KvasirDeviceVtable vtable = *self->device->vtable;
+  KvasirDevice copying = *self->device;
+
+  check_later (self, self->device, "CPU_Mapped");
+  vtable.buffer_from_host = refuse_host;
+  copying.vtable = &vtable;
+  check_later (self, &copying, "CPU");
 }
 
 typedef struct
@@ -240,6 +284,7 @@ main (int argc, char **argv)
   add ("describes-itself", NULL, test_describes);
   add ("shipped-sizes", NULL, test_shipped_sizes);
   add ("weights-stay-mapped", NULL, test_weights_stay_mapped);
+  add ("weights-later", NULL, test_weights_later);
   add ("progress-ends-at-one", NULL, test_progress_ends_at_one);
   add ("cancelled-load", NULL, test_cancelled);
   add ("vocabulary-alone", NULL, test_vocab_only);
