@@ -86,6 +86,10 @@ make_json (const Described *d)
                                           (int) kvasir_vocab_get_n_tokens (vocab), "can_tokenize",
                                           kvasir_vocab_can_tokenize (vocab), "has_template",
                                           kvasir_vocab_get_chat_template (vocab) != NULL));
+  if (kvasir_model_get_template (d->model, NULL) != NULL)
+    json_object_set_new (
+        out, "prefix_stability",
+        json_string (kvasir_prefix_stability_get_name (kvasir_model_measure_stability (d->model))));
   json_object_set_new (out, "tensors", make_tensors (d->gguf));
   return out;
 }
@@ -146,6 +150,27 @@ print_tensors (const KvasirGguf *gguf)
     }
 }
 
+static const char *
+describe_template (KvasirModel *model)
+{
+  static const char *const words[] = {
+    [KVASIR_PREFIX_STABLE] = "yes; each turn, only new text is read",
+    [KVASIR_PREFIX_REPLY_MOVES] = "yes; each turn, it puts text before the last reply, which is "
+                                  "read again",
+    [KVASIR_PREFIX_PROMPT_MOVES] = "yes; each turn, it rewrites how the last reply begins, which "
+                                   "is read again",
+    [KVASIR_PREFIX_ALL_MOVES] = "yes; each turn, it moves earlier text, so all is read again",
+    [KVASIR_PREFIX_UNKNOWN] = "yes; it does not take a plain chat of two turns",
+  };
+  g_autoptr (GError) error = NULL;
+
+  if (kvasir_vocab_get_chat_template (kvasir_model_get_vocab (model)) == NULL)
+    return "none";
+  if (kvasir_model_get_template (model, &error) == NULL)
+    return "yes, but it can't be read";
+  return words[kvasir_model_measure_stability (model)];
+}
+
 static void
 print_text (const Described *d)
 {
@@ -165,8 +190,7 @@ print_text (const Described *d)
   print_field ("tokenizer", "%s, %u tokens%s", kvasir_vocab_get_description (vocab),
                kvasir_vocab_get_n_tokens (vocab),
                kvasir_vocab_can_tokenize (vocab) ? "" : ", cannot read text yet");
-  print_field ("chat template", "%s",
-               kvasir_vocab_get_chat_template (vocab) != NULL ? "yes" : "none");
+  print_field ("chat template", "%s", describe_template (d->model));
   if (d->obstacle == NULL && d->fit.caches->len > 0)
     {
       g_print ("\n");

@@ -260,6 +260,25 @@ kvasir_model_get_template (const KvasirModel *self, GError **error)
   return self->chat;
 }
 
+static char *
+dup_special (const KvasirModel *self, gint32 id)
+{
+  gsize len = 0;
+  const char *text = id < 0 ? "" : kvasir_vocab_get_text (self->vocab, id, &len);
+
+  return g_strndup (text, len);
+}
+
+KvasirPrefixStability
+kvasir_model_measure_stability (const KvasirModel *self)
+{
+  g_autofree char *bos = dup_special (self, kvasir_vocab_get_bos (self->vocab));
+  g_autofree char *eos = dup_special (self, kvasir_vocab_get_eos (self->vocab));
+
+  return self->chat == NULL ? KVASIR_PREFIX_UNKNOWN
+                            : kvasir_template_measure_stability (self->chat, bos, eos);
+}
+
 gboolean
 kvasir_model_is_intact (const KvasirModel *self)
 {

@@ -14,7 +14,7 @@
 
 #include "backends/backend.h"
 #include "engine/memory/memory.h"
-#include "engine/template/template.h"
+#include "engine/template/stability.h"
 #include "engine/vocab/vocab.h"
 
 G_BEGIN_DECLS
@@ -72,6 +72,9 @@ const KvasirModelInfo *kvasir_model_get_info (const KvasirModel *self);
 KvasirVocab *kvasir_model_get_vocab (KvasirModel *self);
 /* The parsed chat template, or NULL with @error where the model has none or it does not parse. */
 const KvasirTemplate *kvasir_model_get_template (const KvasirModel *self, GError **error);
+/* How much of a prompt is still there a turn later; renders a short chat each time it is asked.
+ * UNKNOWN where there is no template. */
+KvasirPrefixStability kvasir_model_measure_stability (const KvasirModel *self);
 /* FALSE once the mapped file was cut short: results can't be trusted any more. */
 gboolean kvasir_model_is_intact (const KvasirModel *self);
 /* Appends KvasirMemoryRow lines for the weights. */

@@ -5,12 +5,6 @@
 #include "engine/error.h"
 #include "engine/session/seq-table.h"
 
-const char kvasir_prompt_chatml[] =
-    "{% for message in messages %}"
-    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
-
 /* What one call of kvasir_prompt_build() works with. */
 typedef struct
 {
@@ -18,40 +12,9 @@ typedef struct
   const KvasirVocab *vocab;
   const KvasirRequest *request;
   const KvasirRendered *rendered;
-  GString *piece; /* (owned) bytes of one token */
+  const GArray *numbers; /* of guint: of each rendered message, which one of the request it is */
+  GString *piece;        /* (owned) bytes of one token */
 } Builder;
-
-static const char *const role_names[] = { "system", "user", "assistant" };
-
-static json_t *
-make_special (const KvasirVocab *vocab, gint32 id)
-{
-  if (id < 0)
-    return json_string ("");
-  gsize len;
-  const char *text = kvasir_vocab_get_text (vocab, id, &len);
-  return json_stringn_nocheck (text, len);
-}
-
-static json_t *
-make_vars (const KvasirVocab *vocab, const KvasirRequest *request)
-{
-  json_t *messages = json_array ();
-  for (guint i = 0; i < request->messages->len; i++)
-    {
-      const KvasirMessage *message = g_ptr_array_index (request->messages, i);
-      json_t *object = json_object ();
-      json_object_set_new (object, "role", json_string (role_names[message->role]));
-      json_object_set_new (object, "content", json_string_nocheck (message->content));
-      json_array_append_new (messages, object);
-    }
-  json_t *vars = json_object ();
-  json_object_set_new (vars, "messages", messages);
-  json_object_set_new (vars, "add_generation_prompt", json_true ());
-  json_object_set_new (vars, "bos_token", make_special (vocab, kvasir_vocab_get_bos (vocab)));
-  json_object_set_new (vars, "eos_token", make_special (vocab, kvasir_vocab_get_eos (vocab)));
-  return vars;
-}
 
 static gboolean
 is_text (const Builder *self, const KvasirTextSpan *span, const char *text)
@@ -65,10 +28,11 @@ is_text (const Builder *self, const KvasirTextSpan *span, const char *text)
 static const KvasirMessage *
 find_message (const Builder *self, const KvasirTextSpan *span)
 {
-  if (span->origin == 0 || span->origin > self->request->messages->len)
+  if (span->origin == 0 || span->origin > self->numbers->len)
     return NULL;
-  const KvasirMessage *message = g_ptr_array_index (self->request->messages, span->origin - 1);
-  const char *role = role_names[message->role];
+  guint number = g_array_index (self->numbers, guint, span->origin - 1);
+  const KvasirMessage *message = g_ptr_array_index (self->request->messages, number);
+  const char *role = kvasir_prompt_get_role_name (message->role);
   if (is_text (self, span, role) && strcmp (message->content, role) != 0)
     return NULL;
   return message;
@@ -256,16 +220,14 @@ kvasir_prompt_build (KvasirPrompt *self,
   if (!check_request (vocab, request, error))
     return FALSE;
 
-  json_t *vars = make_vars (vocab, request);
-  KvasirTemplateOptions options = { .now = request->date };
-  g_autoptr (KvasirRendered) rendered = kvasir_template_render (template_, vars, &options, error);
-  json_decref (vars);
-  if (rendered == NULL)
+  g_auto (KvasirPromptText) text = { KVASIR_PROMPT_AS_IS };
+  if (!kvasir_prompt_render (&text, vocab, template_, request, error))
     return FALSE;
 
+  self->form = text.form;
   self->tokens = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->runs = g_array_new (FALSE, FALSE, sizeof (KvasirMessageRun));
-  Builder builder = { self, vocab, request, rendered, g_string_new (NULL) };
+  Builder builder = { self, vocab, request, text.rendered, text.numbers, g_string_new (NULL) };
   gboolean ok = append_all (&builder, error);
   if (ok)
     add_bos (&builder);

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "engine/session/worker.h"
+#include "engine/session/prompt-render.h"
 
 G_BEGIN_DECLS
 
@@ -19,10 +19,8 @@ typedef struct
   GArray *tokens;  /* (owned) of gint32 */
   GArray *runs;    /* (owned) of KvasirMessageRun, seq 0, covering all tokens */
   guint n_of_last; /* tokens of the last message alone */
+  KvasirPromptForm form;
 } KvasirPrompt;
-
-/* Used where a model brings no template. */
-extern const char kvasir_prompt_chatml[];
 
 /* @template_: the model's, or another. Errors: KVASIR_ENGINE_ERROR_TEMPLATE, _UNSUPPORTED. */
 gboolean kvasir_prompt_build (KvasirPrompt *self,

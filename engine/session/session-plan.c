@@ -2,19 +2,42 @@
 #include "engine/error.h"
 #include "engine/session/session-private.h"
 
+/* Once for each model, what its template does to the cells. */
+static void
+tell_of_stability (KvasirSession *self)
+{
+  static const char *const words[] = {
+    [KVASIR_PREFIX_STABLE] = "template: each turn reads new text only",
+    [KVASIR_PREFIX_REPLY_MOVES] = "template: each turn rereads the last reply",
+    [KVASIR_PREFIX_PROMPT_MOVES] = "template: rewrites how the last reply begins",
+    [KVASIR_PREFIX_ALL_MOVES] = "template: each turn rereads the whole chat",
+    [KVASIR_PREFIX_UNKNOWN] = "template: refuses a plain chat of two turns",
+  };
+  KvasirModel *model = kvasir_context_get_model (self->context);
+  KvasirEvent event = { .type = KVASIR_EVENT_NOTE };
+
+  g_strlcpy (event.text, words[kvasir_model_measure_stability (model)], sizeof event.text);
+  kvasir_session_emit (self, &event, NULL, 0);
+}
+
 static const KvasirTemplate *
 get_template (KvasirSession *self, GError **error)
 {
-  if (self->fallback == NULL)
-    return kvasir_model_get_template (kvasir_context_get_model (self->context), error);
-  if (!self->told_of_fallback)
+  const KvasirTemplate *own =
+      self->fallback == NULL
+          ? kvasir_model_get_template (kvasir_context_get_model (self->context), error)
+          : NULL;
+
+  if (!self->told_of_template && self->fallback != NULL)
     {
       KvasirEvent event = { .type = KVASIR_EVENT_NOTE,
                             .text = "no chat template in the model, using ChatML" };
       kvasir_session_emit (self, &event, NULL, 0);
-      self->told_of_fallback = TRUE;
     }
-  return self->fallback;
+  else if (!self->told_of_template && own != NULL)
+    tell_of_stability (self);
+  self->told_of_template = TRUE;
+  return self->fallback != NULL ? self->fallback : own;
 }
 
 /* ---- room */

@@ -60,7 +60,7 @@ struct _KvasirSession
   KvasirSeqTable *seqs;     /* (owned) */
   KvasirMaskTap *mask_tap;  /* (owned) */
   KvasirTemplate *fallback; /* (owned) (nullable): ChatML, where the model has no template */
-  gboolean told_of_fallback;
+  gboolean told_of_template;
   KvasirCheckpoints *checkpoints; /* (owned) */
   guint n_cells;                  /* that one sequence may hold */
   guint n_seqs;

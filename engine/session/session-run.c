@@ -120,6 +120,21 @@ find_last_message (const KvasirRun *run)
   return 0;
 }
 
+/* What stands in the cells is then not quite what was written. */
+static void
+tell_of_form (KvasirSession *self, KvasirPromptForm form)
+{
+  KvasirEvent event = { .type = KVASIR_EVENT_NOTE };
+
+  if (form == KVASIR_PROMPT_AS_IS)
+    return;
+  g_strlcpy (event.text,
+             form == KVASIR_PROMPT_FOLDED ? "chat refused by the template: roles folded"
+                                          : "chat refused by the template: ChatML instead",
+             sizeof event.text);
+  kvasir_session_emit (self, &event, NULL, 0);
+}
+
 static void
 begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
 {
@@ -175,6 +190,7 @@ kvasir_session_start (KvasirSession *self, guint64 request_id, KvasirRequest *re
       kvasir_session_run_clear (&self->run);
       return FALSE;
     }
+  tell_of_form (self, plan.prompt.form);
   begin (self, &plan, seq, n_shared);
   kvasir_session_plan_clear (&plan);
   kvasir_session_post (self, new_counted (self, KVASIR_NOTICE_READING));

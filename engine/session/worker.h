@@ -54,6 +54,7 @@ typedef struct
   guint max_tokens;          /* 0: until the end token or no room */
   gboolean
       keep_other; /* an alternative to an answer that stays: fork (seq_cp) instead of rewinding */
+  gboolean adapt; /* a chat that the template refuses is put in a simpler form */
   char *date;     /* (owned) (nullable): the chat's fixed clock, ISO 8601 */
 } KvasirRequest;
 

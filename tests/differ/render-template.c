@@ -1,7 +1,7 @@
 /* Renders what it is given, for a comparison with another implementation. Lines of the input are
- * JSON objects, {"vars"} for all lines behind it or {"template", "now"}; lines of the output are
- * {"text"} or {"error"}. */
-#include "engine/template/template.h"
+ * JSON objects, {"vars"} for all lines behind it or {"template", "now"}, with "measure" for how
+ * stable its prompts are; lines of the output are {"text"} or {"error"}. */
+#include "engine/template/stability.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,10 @@ render (const json_t *line, const json_t *vars)
   g_autoptr (KvasirTemplate) parsed = kvasir_template_new (
       json_string_value (source), (gssize) json_string_length (source), &error);
 
+  if (parsed != NULL && json_object_get (line, "measure") != NULL)
+    return json_pack ("{s:s}", "text",
+                      kvasir_prefix_stability_get_name (
+                          kvasir_template_measure_stability (parsed, "<s>", "</s>")));
   if (parsed != NULL)
     rendered = kvasir_template_render (parsed, vars, &options, &error);
   if (rendered == NULL)

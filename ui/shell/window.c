@@ -30,6 +30,30 @@ get_model_words (KvasirWindow *self, char **words)
   return *words;
 }
 
+/* What the chat template costs, for those who point at the model's name. */
+static const char *
+get_stability_words (KvasirWindow *self)
+{
+  KvasirModel *model = kvasir_engine_client_get_model (self->client);
+
+  switch (model != NULL ? kvasir_model_measure_stability (model) : KVASIR_PREFIX_UNKNOWN)
+    {
+    case KVASIR_PREFIX_STABLE:
+      return _ ("Each turn, only new text is read.");
+    case KVASIR_PREFIX_REPLY_MOVES:
+      return _ ("Each turn, the last answer is read again: the model's chat template puts text "
+                "before it.");
+    case KVASIR_PREFIX_PROMPT_MOVES:
+      return _ ("Each turn, the last answer is read again: the model's chat template rewrites how "
+                "it begins.");
+    case KVASIR_PREFIX_ALL_MOVES:
+      return _ ("Each turn, the whole chat is read again: the model's chat template moves earlier "
+                "text.");
+    default:
+      return NULL;
+    }
+}
+
 void
 kvasir_window_update_title (KvasirWindow *self)
 {
@@ -40,6 +64,7 @@ kvasir_window_update_title (KvasirWindow *self)
     title = kvasir_display_line (kvasir_chat_get_title (self->current), 100);
   adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), title != NULL ? title : "Kvasir");
   adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), get_model_words (self, &words));
+  gtk_widget_set_tooltip_text (self->title, get_stability_words (self));
   gtk_window_set_title (GTK_WINDOW (self), title != NULL ? title : "Kvasir");
 }
 

@@ -220,6 +220,107 @@ test_refused (void)
   g_clear_error (&error);
 }
 
+/* ---- chats that a template refuses */
+
+/* As strict as those that know neither a system message nor two messages of a role in a row. */
+#define STRICT                                                                                     \
+  "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system here') }}"      \
+  "{% endif %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('turns') }}" \
+  "{% endif %}[{{ m.role }}]{{ m.content }}\n{% endfor %}[assistant]"
+
+static KvasirRequest *
+new_refused (void)
+{
+  KvasirRequest *request = kvasir_request_new (1, 9);
+
+  g_ptr_array_add (request->messages, kvasir_message_new (5, KVASIR_ROLE_SYSTEM, "Be brief."));
+  g_ptr_array_add (request->messages, kvasir_message_new (6, KVASIR_ROLE_USER, "One."));
+  g_ptr_array_add (request->messages, kvasir_message_new (7, KVASIR_ROLE_USER, "Two."));
+  g_ptr_array_add (request->messages, kvasir_message_new (8, KVASIR_ROLE_ASSISTANT, "Three."));
+  g_ptr_array_add (request->messages, kvasir_message_new (9, KVASIR_ROLE_USER, "Four."));
+  return request;
+}
+
+static void
+assert_adapted (const char *source, KvasirPromptForm form, const char *expected)
+{
+  g_autoptr (KvasirModel) model = load_tiny ();
+  g_autoptr (KvasirRequest) request = new_refused ();
+  g_autoptr (KvasirTemplate) chat = kvasir_template_new (source, -1, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  KvasirPrompt prompt;
+
+  request->adapt = TRUE;
+  kvasir_prompt_build (&prompt, kvasir_model_get_vocab (model), chat, request, &error);
+  g_assert_no_error (error);
+  text = dup_text (model, &prompt, 0, (gint32) prompt.tokens->len);
+  g_assert_cmpint (prompt.form, ==, form);
+  g_assert_cmpstr (text, ==, expected);
+  kvasir_prompt_clear (&prompt);
+}
+
+static void
+test_refused_chat (void)
+{
+  g_autoptr (KvasirModel) model = load_tiny ();
+  g_autoptr (KvasirRequest) request = new_refused ();
+  g_autoptr (KvasirTemplate) chat = kvasir_template_new (STRICT, -1, NULL);
+  g_autoptr (GError) error = NULL;
+  KvasirPrompt prompt;
+
+  g_assert_false (
+      kvasir_prompt_build (&prompt, kvasir_model_get_vocab (model), chat, request, &error));
+  g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_TEMPLATE);
+  g_assert_nonnull (strstr (error->message, "no system here"));
+}
+
+static void
+test_adapted_chat (void)
+{
+  assert_adapted (STRICT, KVASIR_PROMPT_FOLDED,
+                  "[user]Be brief.\n\nOne.\n\nTwo.\n[assistant]Three.\n[user]Four.\n[assistant]");
+  assert_adapted ("{{ raise_exception('never') }}", KVASIR_PROMPT_CHATML,
+                  "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nOne.<|im_end|>\n"
+                  "<|im_start|>user\nTwo.<|im_end|>\n<|im_start|>assistant\nThree.<|im_end|>\n"
+                  "<|im_start|>user\nFour.<|im_end|>\n<|im_start|>assistant\n");
+  assert_adapted ("{% for m in messages %}{{ m.content }}|{% endfor %}", KVASIR_PROMPT_AS_IS,
+                  "Be brief.|One.|Two.|Three.|Four.|");
+}
+
+/* The runs of a joined message are those of its last text, and ids that were kept stay. */
+static void
+test_adapted_runs (void)
+{
+  g_autoptr (KvasirModel) model = load_tiny ();
+  g_autoptr (KvasirRequest) request = new_refused ();
+  g_autoptr (KvasirTemplate) chat = kvasir_template_new (STRICT, -1, NULL);
+  KvasirMessage *answer = g_ptr_array_index (request->messages, 3);
+  guint64 found[3] = { 0 };
+  guint n = 0;
+  KvasirPrompt prompt;
+
+  answer->tokens = g_new0 (gint32, 2);
+  answer->tokens[0] = answer->tokens[1] = 40;
+  answer->n_tokens = 2;
+  request->adapt = TRUE;
+  g_assert_true (
+      kvasir_prompt_build (&prompt, kvasir_model_get_vocab (model), chat, request, NULL));
+  for (guint i = 0; i < prompt.runs->len; i++)
+    {
+      const KvasirMessageRun *run = &g_array_index (prompt.runs, KvasirMessageRun, i);
+
+      if (run->role == KVASIR_ROLE_TEMPLATE)
+        continue;
+      g_assert_cmpuint (n, <, G_N_ELEMENTS (found));
+      found[n++] = run->message_id;
+      if (run->message_id == 8)
+        g_assert_cmpint (g_array_index (prompt.tokens, gint32, run->pos), ==, 40);
+    }
+  g_assert_true (n == 3 && found[0] == 7 && found[1] == 8 && found[2] == 9);
+  kvasir_prompt_clear (&prompt);
+}
+
 /* ---- models that lack something */
 
 static void
@@ -267,6 +368,9 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/prompt/kept-ids-of-changed-text", test_kept_changed);
   g_test_add_func ("/engine/session/prompt/typed-text-forges-no-control-token", test_forged);
   g_test_add_func ("/engine/session/prompt/refused", test_refused);
+  g_test_add_func ("/engine/session/prompt/chat-refused-by-its-template", test_refused_chat);
+  g_test_add_func ("/engine/session/prompt/chat-put-simpler", test_adapted_chat);
+  g_test_add_func ("/engine/session/prompt/runs-of-a-chat-put-simpler", test_adapted_runs);
   g_test_add_func ("/engine/session/prompt/no-template-means-chatml", test_no_template);
   g_test_add_func ("/engine/session/prompt/no-tokenizer-fails", test_no_tokenizer);
   return g_test_run ();

@@ -1,6 +1,8 @@
 /* The public functions: errors with their place, variables, the clock, threads. */
 #include "support.h"
 
+#include "engine/template/stability.h"
+
 #include "engine/error.h"
 
 #include <pthread.h>
@@ -257,6 +259,47 @@ test_threads (void)
     pthread_join (threads[i], NULL);
 }
 
+typedef struct
+{
+  const char *source;
+  KvasirPrefixStability expected;
+} StabilityCase;
+
+/* Each kind by the plainest template that has it. */
+static void
+test_stability (void)
+{
+  static const StabilityCase cases[] = {
+    { "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}<assistant>",
+      KVASIR_PREFIX_STABLE },
+    { "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' and not loop.last %}"
+      "(old){% endif %}{{ m.content }}</>{% endfor %}<assistant>",
+      KVASIR_PREFIX_REPLY_MOVES },
+    { "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}<assistant><think>",
+      KVASIR_PREFIX_PROMPT_MOVES },
+    { "{% for m in messages %}{% if m.role != 'system' %}[{{ messages[0].content if loop.last }} "
+      "{{ m.content }}]{% endif %}{% endfor %}",
+      KVASIR_PREFIX_ALL_MOVES },
+    /* Asked again without what it does not know. */
+    { "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}"
+      "<{{ m.role }}>{{ m.content }}</>{% endfor %}<assistant>",
+      KVASIR_PREFIX_STABLE },
+    { "{{ raise_exception('no') }}", KVASIR_PREFIX_UNKNOWN },
+    { "always the same", KVASIR_PREFIX_UNKNOWN },
+    { "{% for i in range(100000000) %}{% endfor %}", KVASIR_PREFIX_UNKNOWN },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (KvasirTemplate) self = kvasir_template_new (cases[i].source, -1, NULL);
+
+      g_test_message ("%s", cases[i].source);
+      g_assert_nonnull (self);
+      g_assert_cmpint (kvasir_template_measure_stability (self, "<s>", "</s>"), ==,
+                       cases[i].expected);
+    }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -270,6 +313,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/engine/template/variables", test_variables);
   g_test_add_func ("/engine/template/renders-are-apart", test_renders_are_apart);
   g_test_add_func ("/engine/template/clock", test_clock);
+  g_test_add_func ("/engine/template/stability-of-prompts", test_stability);
   g_test_add_func ("/engine/template/threads-share-a-template", test_threads);
   return g_test_run ();
 }

@@ -1,0 +1,147 @@
+#include "engine/session/prompt-render.h"
+
+const char kvasir_prompt_chatml[] =
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+/* Between texts that become one message. */
+#define JOINT "\n\n"
+
+const char *
+kvasir_prompt_get_role_name (KvasirRole role)
+{
+  static const char *const names[] = { "system", "user", "assistant" };
+
+  return names[role];
+}
+
+static json_t *
+make_special (const KvasirVocab *vocab, gint32 id)
+{
+  gsize len;
+  const char *text;
+
+  if (id < 0)
+    return json_string ("");
+  text = kvasir_vocab_get_text (vocab, id, &len);
+  return json_stringn_nocheck (text, len);
+}
+
+static void
+append_message (json_t *messages, KvasirRole role, const char *content)
+{
+  json_t *object = json_object ();
+
+  json_object_set_new (object, "role", json_string (kvasir_prompt_get_role_name (role)));
+  json_object_set_new (object, "content", json_string_nocheck (content));
+  json_array_append_new (messages, object);
+}
+
+static json_t *
+make_messages (const KvasirRequest *request, GArray *numbers)
+{
+  json_t *messages = json_array ();
+
+  for (guint i = 0; i < request->messages->len; i++)
+    {
+      const KvasirMessage *message = g_ptr_array_index (request->messages, i);
+
+      append_message (messages, message->role, message->content);
+      g_array_append_val (numbers, i);
+    }
+  return messages;
+}
+
+/* System texts count as a person's. A joined message is the last one of its texts: the words that
+ * were written last are what an answer is to. */
+static json_t *
+make_folded_messages (const KvasirRequest *request, GArray *numbers)
+{
+  json_t *messages = json_array ();
+  g_autoptr (GString) joined = g_string_new (NULL);
+
+  for (guint i = 0; i < request->messages->len; i++)
+    {
+      const KvasirMessage *message = g_ptr_array_index (request->messages, i);
+      const KvasirMessage *next =
+          i + 1 < request->messages->len ? g_ptr_array_index (request->messages, i + 1) : NULL;
+      gboolean is_answer = message->role == KVASIR_ROLE_ASSISTANT;
+
+      if (joined->len > 0)
+        g_string_append (joined, JOINT);
+      g_string_append (joined, message->content);
+      if (next != NULL && (next->role == KVASIR_ROLE_ASSISTANT) == is_answer)
+        continue;
+      append_message (messages, is_answer ? KVASIR_ROLE_ASSISTANT : KVASIR_ROLE_USER, joined->str);
+      g_array_append_val (numbers, i);
+      g_string_truncate (joined, 0);
+    }
+  return messages;
+}
+
+static gboolean
+render (KvasirPromptText *self,
+        const KvasirVocab *vocab,
+        const KvasirTemplate *template_,
+        const KvasirRequest *request,
+        GError **error)
+{
+  const KvasirTemplateOptions options = { .now = request->date };
+  json_t *vars = json_object ();
+
+  g_array_set_size (self->numbers, 0);
+  json_object_set_new (vars, "messages",
+                       self->form == KVASIR_PROMPT_FOLDED
+                           ? make_folded_messages (request, self->numbers)
+                           : make_messages (request, self->numbers));
+  json_object_set_new (vars, "add_generation_prompt", json_true ());
+  json_object_set_new (vars, "bos_token", make_special (vocab, kvasir_vocab_get_bos (vocab)));
+  json_object_set_new (vars, "eos_token", make_special (vocab, kvasir_vocab_get_eos (vocab)));
+  self->rendered = kvasir_template_render (template_, vars, &options, error);
+  json_decref (vars);
+  return self->rendered != NULL;
+}
+
+static gboolean
+render_simpler (KvasirPromptText *self,
+                const KvasirVocab *vocab,
+                const KvasirTemplate *template_,
+                const KvasirRequest *request)
+{
+  g_autoptr (KvasirTemplate) chatml = NULL;
+
+  self->form = KVASIR_PROMPT_FOLDED;
+  if (render (self, vocab, template_, request, NULL))
+    return TRUE;
+  self->form = KVASIR_PROMPT_CHATML;
+  chatml = kvasir_template_new (kvasir_prompt_chatml, -1, NULL);
+  return chatml != NULL && render (self, vocab, chatml, request, NULL);
+}
+
+gboolean
+kvasir_prompt_render (KvasirPromptText *self,
+                      const KvasirVocab *vocab,
+                      const KvasirTemplate *template_,
+                      const KvasirRequest *request,
+                      GError **error)
+{
+  g_autoptr (GError) refusal = NULL;
+
+  *self = (KvasirPromptText){ .form = KVASIR_PROMPT_AS_IS };
+  self->numbers = g_array_new (FALSE, FALSE, sizeof (guint));
+  if (render (self, vocab, template_, request, &refusal) ||
+      (request->adapt && render_simpler (self, vocab, template_, request)))
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&refusal));
+  kvasir_prompt_text_clear (self);
+  return FALSE;
+}
+
+void
+kvasir_prompt_text_clear (KvasirPromptText *self)
+{
+  g_clear_pointer (&self->rendered, kvasir_rendered_free);
+  g_clear_pointer (&self->numbers, g_array_unref);
+}
