@@ -6,7 +6,7 @@
 
 #define LANES 8
 /* Accumulators of a dense product: rows times vectors, within 16 registers. */
-#define DENSE_ROWS 5
+#define DENSE_ROWS 6
 #define DENSE_VECS 2
 
 typedef __m256 Vec;

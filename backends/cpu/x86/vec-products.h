@@ -133,20 +133,29 @@ any_few (const KvasirProduct *p,
   multiply_few (p, part, KVASIR_TYPE_F32, to_float, scratch);
 }
 
-/* Expands elements [k, k + n) of the tile's rows. */
+/* Expands elements [k, k + n) of the tile's rows, and turns them into columns. */
 static void
-expand_rows (const KvasirProduct *p,
+expand_tile (const KvasirProduct *p,
              const KvasirProductPart *part,
              const KvasirRowToFloat *to_float,
              int64_t k,
              int64_t n,
-             float *rows)
+             float *rows,
+             float *tile)
 {
-  size_t offset = kvasir_type_get_row_bytes ((int) p->type, k);
+  const uint8_t *from = p->weights + (size_t) part->row * p->weight_stride +
+                        kvasir_type_get_row_bytes ((int) p->type, k);
+  int n_rows = (int) (part->row_end - part->row);
 
-  for (int64_t r = part->row; r < part->row_end; r++)
-    to_float[p->type](p->weights + (size_t) r * p->weight_stride + offset,
-                      rows + (r - part->row) * KVASIR_TILE_K, n);
+  if (p->type == KVASIR_TYPE_F32 && p->weight_stride % sizeof (float) == 0)
+    {
+      transpose ((const float *) (const void *) from, p->weight_stride / sizeof (float), n_rows,
+                 (int) n, tile);
+      return;
+    }
+  for (int i = 0; i < n_rows; i++)
+    to_float[p->type](from + (size_t) i * p->weight_stride, rows + i * KVASIR_TILE_K, n);
+  transpose (rows, KVASIR_TILE_K, n_rows, (int) n, tile);
 }
 
 static void
@@ -180,8 +189,7 @@ any_many (const KvasirProduct *p,
   for (int64_t k = 0; k < p->k; k += KVASIR_TILE_K)
     {
       int64_t n = p->k - k < KVASIR_TILE_K ? p->k - k : KVASIR_TILE_K;
-      expand_rows (p, part, to_float, k, n, rows);
-      transpose (rows, KVASIR_TILE_K, n_rows, (int) n, tile);
+      expand_tile (p, part, to_float, k, n, rows, tile);
       d.a = p->x + (size_t) part->token * p->x_stride + k;
       d.depth = (int) n;
       dense (&d);
