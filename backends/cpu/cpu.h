@@ -21,6 +21,16 @@ typedef enum
 
 #define KVASIR_CPU_N_ISAS (KVASIR_CPU_ISA_AMX_EMULATED + 1)
 
+/* OpenBLAS, found at run time, for long products of weights that are multiplied as floats. */
+typedef enum
+{
+  /* Where it is faster than the own products: beside those in plain C, unless these were asked for.
+   * Those of AVX2 and AVX-512 are as fast. */
+  KVASIR_CPU_BLAS_AUTO = 0,
+  KVASIR_CPU_BLAS_NEVER,
+  KVASIR_CPU_BLAS_ALWAYS /* however short they are, with any instruction set: to test and measure */
+} KvasirCpuBlas;
+
 typedef struct
 {
   KvasirCpuIsa isa;
@@ -28,6 +38,7 @@ typedef struct
   /* Rounds where recorded traces were rounded, to be compared with them: queries beside F16 keys
    * and sums of F16 values to halves, angles of positions to floats. Slower and less exact. */
   bool as_traces;
+  KvasirCpuBlas blas;
 } KvasirCpuOptions;
 
 /* The name of an instruction set for people and for --isa: "scalar", "avx2", "avx512-vnni", "amx",
@@ -35,6 +46,11 @@ typedef struct
 const char *kvasir_cpu_isa_get_name (KvasirCpuIsa isa);
 /* Whether this processor runs it, and the system allows it (of AMX the first call asks). */
 bool kvasir_cpu_isa_is_available (KvasirCpuIsa isa);
+
+/* The kernels that OpenBLAS should take on this processor, for OPENBLAS_CORETYPE in the environment
+ * before a device is made: of processors younger than itself it takes those of the Prescott of
+ * 2004. NULL where they are its own business. */
+const char *kvasir_cpu_get_blas_core_type (void);
 
 /* A CPU device; @options NULL for the defaults. NULL where memory or threads are not to be had, or
  * where @options asks for an instruction set that the processor lacks. Freed through its vtable. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backends/cpu/blas.h"
 #include "backends/cpu/buffer.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/machine.h"
@@ -30,6 +31,7 @@ static void
 cpu_free (KvasirDevice *device)
 {
   kvasir_pool_free (get_cpu (device)->setup.pool);
+  kvasir_blas_free (get_cpu (device)->setup.blas);
   free (device);
 }
 
@@ -123,11 +125,21 @@ get_default_threads (void)
 static void
 describe (CpuDevice *cpu)
 {
+  const KvasirBlas *blas = cpu->setup.blas;
   char name[64];
 
   kvasir_machine_get_cpu_name (name, sizeof name);
-  snprintf (cpu->description, sizeof cpu->description, "%s (%s)", name[0] != '\0' ? name : "CPU",
-            cpu->setup.kernels->name);
+  snprintf (cpu->description, sizeof cpu->description, "%s (%s%s%s)",
+            name[0] != '\0' ? name : "CPU", cpu->setup.kernels->name, blas ? ", OpenBLAS " : "",
+            blas ? kvasir_blas_get_core_name (blas) : "");
+}
+
+static bool
+wants_blas (const KvasirCpuOptions *wanted, const KvasirCpuKernels *kernels)
+{
+  if (wanted->blas == KVASIR_CPU_BLAS_AUTO)
+    return wanted->isa == KVASIR_CPU_ISA_AUTO && kernels == &kvasir_scalar_kernels;
+  return wanted->blas == KVASIR_CPU_BLAS_ALWAYS;
 }
 
 KvasirDevice *
@@ -146,10 +158,13 @@ kvasir_cpu_device_new (const KvasirCpuOptions *options)
     return NULL;
   cpu->setup.kernels = kernels;
   cpu->setup.as_traces = wanted->as_traces;
+  if (wants_blas (wanted, kernels))
+    cpu->setup.blas = kvasir_blas_new (kernels, wanted->blas == KVASIR_CPU_BLAS_ALWAYS);
   cpu->setup.max_threads = min_int (kvasir_machine_get_n_cpus (), MAX_THREADS);
   cpu->setup.pool = kvasir_pool_new (cpu->setup.max_threads);
   if (cpu->setup.pool == NULL)
     {
+      kvasir_blas_free (cpu->setup.blas);
       free (cpu);
       return NULL;
     }

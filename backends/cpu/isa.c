@@ -77,7 +77,25 @@ kvasir_cpu_isa_get_kernels (KvasirCpuIsa isa)
   return kernels;
 }
 
+const char *
+kvasir_cpu_get_blas_core_type (void)
+{
+  if (has_avx512_vnni ())
+    return __builtin_cpu_supports ("avx512bf16") ? "Cooperlake" : "SkylakeX";
+  if (has_avx2 ())
+    return __builtin_cpu_is ("amd") ? "Zen" : "Haswell";
+  if (__builtin_cpu_supports ("avx"))
+    return "Sandybridge";
+  return __builtin_cpu_supports ("sse4.2") ? "Nehalem" : NULL;
+}
+
 #else
+
+const char *
+kvasir_cpu_get_blas_core_type (void)
+{
+  return NULL;
+}
 
 const KvasirCpuKernels *
 kvasir_cpu_isa_get_kernels (KvasirCpuIsa isa)

@@ -4,6 +4,7 @@
  * weights that are halves, once for all products with the same input; then rows of weights are
  * multiplied with them. */
 #include "backends/cpu/acts.h"
+#include "backends/cpu/blas.h"
 #include "backends/cpu/ops.h"
 
 /* Weights that a thread takes at a time: enough to hide the hand-over, small enough that the
@@ -13,6 +14,7 @@
 #define LEAST_TOKENS 32
 /* Parts end where tiles of tokens do. */
 #define TOKEN_GROUP 16
+#define BLAS_TOKENS 256
 
 static const KvasirProductKernel *
 get_kernel (const KvasirTensor *node, const KvasirCpuKernels *kernels)
@@ -104,15 +106,38 @@ cut_for_many (const KvasirTensor *node, int n_threads)
   return cut;
 }
 
+/* Only products of floats, for which weights of all types are expanded. */
+static bool
+takes_blas (const KvasirTensor *node, const KvasirOpRun *run)
+{
+  return node->ne[1] > KVASIR_FEW_TOKENS && !get_kernel (node, run->kernels)->takes_int8 &&
+         kvasir_blas_takes (run->blas, node->src[0]->ne[0], node->ne[0], node->ne[1]);
+}
+
+/* Each call puts both matrices in an order of its own first, so that pieces are large. They may not
+ * depend on the number of threads: who knows in which order it adds. */
 static Cut
-cut_product (const KvasirTensor *node, int n_threads)
+cut_for_blas (const KvasirTensor *node)
+{
+  int64_t n_rows = node->ne[0], n_tokens = node->ne[1];
+  Cut cut = { .rows = KVASIR_BLAS_ROWS, .tokens = BLAS_TOKENS };
+
+  cut.n_row_pieces = (n_rows + cut.rows - 1) / cut.rows;
+  cut.n_token_pieces = (n_tokens + cut.tokens - 1) / cut.tokens;
+  return cut;
+}
+
+static Cut
+cut_product (const KvasirTensor *node, const KvasirOpRun *run)
 {
   int64_t n_rows = node->ne[0], n_tokens = node->ne[1];
   size_t row_bytes = node->src[0]->nb[1];
   Cut cut = { .tokens = n_tokens, .n_token_pieces = n_tokens > 0 ? 1 : 0 };
 
+  if (takes_blas (node, run))
+    return cut_for_blas (node);
   if (n_tokens > KVASIR_FEW_TOKENS)
-    return cut_for_many (node, n_threads);
+    return cut_for_many (node, run->n_threads);
   int64_t least = (int64_t) (PIECE_BYTES / row_bytes) + 1, fair = n_rows / 128;
   cut.rows = ((least > fair ? least : fair) + 15) / 16 * 16;
   cut.n_row_pieces = (n_rows + cut.rows - 1) / cut.rows;
@@ -122,7 +147,7 @@ cut_product (const KvasirTensor *node, int n_threads)
 static int64_t
 count_multiply (const KvasirOpItem *item, const KvasirOpRun *run)
 {
-  Cut cut = cut_product (item->node, run->n_threads);
+  Cut cut = cut_product (item->node, run);
 
   return cut.n_row_pieces * cut.n_token_pieces;
 }
@@ -138,7 +163,7 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 {
   const KvasirTensor *node = item->node, *w = node->src[0], *x = node->src[1];
   const KvasirProductKernel *kernel = get_kernel (node, run->kernels);
-  Cut cut = cut_product (node, run->n_threads);
+  Cut cut = cut_product (node, run);
   KvasirProduct product = {
     .type = w->type,
     .weights = w->data,
@@ -169,6 +194,12 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
       product.x = kvasir_acts_get_halves (item->slot, product.k, 0);
       product.x_stride = (size_t) product.k;
     }
+  if (takes_blas (node, run))
+    {
+      kvasir_blas_multiply (run->blas, &product, &part, run->kernels->to_float,
+                            (float *) (void *) run->scratch);
+      return;
+    }
   (node->ne[1] <= KVASIR_FEW_TOKENS ? kernel->few : kernel->many) (
       &product, &part, run->kernels->to_float, run->scratch);
 }
@@ -178,7 +209,7 @@ static void
 fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 {
   const KvasirTensor *w = item->node->src[0];
-  Cut cut = cut_product (item->node, run->n_threads);
+  Cut cut = cut_product (item->node, run);
   const uint8_t *row = kvasir_tensor_get_row (w, piece % cut.n_row_pieces * cut.rows, 0, 0);
   size_t left = (size_t) ((const uint8_t *) w->data + kvasir_tensor_get_span (w) - row);
   size_t n_bytes = left < KVASIR_FETCH_BYTES ? left : KVASIR_FETCH_BYTES;

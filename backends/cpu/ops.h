@@ -23,6 +23,7 @@ typedef struct
   int n_threads;    /* that share the step: may decide how work is cut, never what comes out */
   bool as_traces;   /* as the device was made, cpu.h */
   uint8_t *scratch; /* this thread's own */
+  const struct KvasirBlas *blas; /* or NULL */
 } KvasirOpRun;
 
 typedef struct KvasirOpItem KvasirOpItem;

@@ -57,6 +57,7 @@ get_run (const KvasirPlan *plan, int thread)
                         .step = plan->step,
                         .n_threads = plan->n_threads,
                         .as_traces = plan->setup->as_traces,
+                        .blas = plan->setup->blas,
                         .scratch = plan->scratch + (size_t) thread * plan->scratch_bytes };
 }
 

@@ -17,7 +17,8 @@
 typedef struct
 {
   const KvasirCpuKernels *kernels;
-  bool as_traces; /* cpu.h */
+  bool as_traces;          /* cpu.h */
+  struct KvasirBlas *blas; /* or NULL */
   KvasirPool *pool;
   int max_threads; /* that plans keep scratch for */
   int n_decode;    /* threads of steps of one token */
