@@ -3,6 +3,7 @@
 #include <locale.h>
 
 #include "app/application.h"
+#include "app/blas.h"
 #include "backends/cpu/cpu.h"
 
 typedef struct
@@ -88,6 +89,7 @@ main (int argc, char **argv)
   int status = 2;
 
   bind_translations ();
+  kvasir_app_prepare_blas ();
   if (!parse (&argc, &argv, &options))
     return status;
   if (options.version)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/blas.h"
 #include "app/cli/cli.h"
 
 typedef struct
@@ -44,6 +45,7 @@ int
 main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
+  kvasir_app_prepare_blas ();
   if (argc < 2)
     {
       print_help ();

@@ -24,8 +24,8 @@ typedef enum
 /* OpenBLAS, found at run time, for long products of weights that are multiplied as floats. */
 typedef enum
 {
-  /* Where it is faster than the own products: beside those in plain C, unless these were asked for.
-   * Those of AVX2 and AVX-512 are as fast. */
+  /* Where it is faster than the own products and no instruction set was asked for: on processors
+   * without AVX2, and on those whose AVX-512 lacks VNNI. */
   KVASIR_CPU_BLAS_AUTO = 0,
   KVASIR_CPU_BLAS_NEVER,
   KVASIR_CPU_BLAS_ALWAYS /* however short they are, with any instruction set: to test and measure */

@@ -138,7 +138,7 @@ static bool
 wants_blas (const KvasirCpuOptions *wanted, const KvasirCpuKernels *kernels)
 {
   if (wanted->blas == KVASIR_CPU_BLAS_AUTO)
-    return wanted->isa == KVASIR_CPU_ISA_AUTO && kernels == &kvasir_scalar_kernels;
+    return wanted->isa == KVASIR_CPU_ISA_AUTO && kvasir_cpu_isa_gains_by_blas (kernels);
   return wanted->blas == KVASIR_CPU_BLAS_ALWAYS;
 }
 

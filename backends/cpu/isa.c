@@ -36,11 +36,16 @@ has_avx2 (void)
 }
 
 static bool
-has_avx512_vnni (void)
+has_avx512 (void)
 {
   return has_avx2 () && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") &&
-         __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512dq") &&
-         __builtin_cpu_supports ("avx512vnni");
+         __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512dq");
+}
+
+static bool
+has_avx512_vnni (void)
+{
+  return has_avx512 () && __builtin_cpu_supports ("avx512vnni");
 }
 
 static const KvasirCpuKernels *
@@ -80,7 +85,7 @@ kvasir_cpu_isa_get_kernels (KvasirCpuIsa isa)
 const char *
 kvasir_cpu_get_blas_core_type (void)
 {
-  if (has_avx512_vnni ())
+  if (has_avx512 ())
     return __builtin_cpu_supports ("avx512bf16") ? "Cooperlake" : "SkylakeX";
   if (has_avx2 ())
     return __builtin_cpu_is ("amd") ? "Zen" : "Haswell";
@@ -89,12 +94,24 @@ kvasir_cpu_get_blas_core_type (void)
   return __builtin_cpu_supports ("sse4.2") ? "Nehalem" : NULL;
 }
 
+bool
+kvasir_cpu_isa_gains_by_blas (const KvasirCpuKernels *kernels)
+{
+  return kernels == &kvasir_scalar_kernels || (kernels == &kvasir_avx2_kernels && has_avx512 ());
+}
+
 #else
 
 const char *
 kvasir_cpu_get_blas_core_type (void)
 {
   return NULL;
+}
+
+bool
+kvasir_cpu_isa_gains_by_blas (const KvasirCpuKernels *kernels)
+{
+  return kernels == &kvasir_scalar_kernels;
 }
 
 const KvasirCpuKernels *

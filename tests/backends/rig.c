@@ -51,6 +51,12 @@ rig_new_as_traces (KvasirCpuIsa isa, int n_threads)
   return new_rig (&(KvasirCpuOptions){ isa, n_threads, true });
 }
 
+Rig *
+rig_new_with_blas (KvasirCpuIsa isa, int n_threads, KvasirCpuBlas blas)
+{
+  return new_rig (&(KvasirCpuOptions){ isa, n_threads, false, blas });
+}
+
 void
 rig_free (Rig *rig)
 {

@@ -21,6 +21,7 @@ const KvasirCpuIsa *rig_get_isas (void);
 Rig *rig_new (KvasirCpuIsa isa, int n_threads);
 /* On a device that rounds as recorded traces do. */
 Rig *rig_new_as_traces (KvasirCpuIsa isa, int n_threads);
+Rig *rig_new_with_blas (KvasirCpuIsa isa, int n_threads, KvasirCpuBlas blas);
 void rig_free (Rig *rig);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Rig, rig_free)
 

@@ -1,6 +1,7 @@
 /* Speed of the CPU kernels, as a share of what the machine can do at the same time.
  *
  *   bench-kernels [TYPE]...      all types of the table below if none is named
+ *   bench-kernels blas           own products beside those of OpenBLAS
  *
  * Decode: one token against a matrix larger than the caches, in GB/s of weights, and how much
  * longer a few tokens take. Prefill: 512 tokens against a small matrix, in Gop/s. The last lines
@@ -50,7 +51,7 @@ bench_decode (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
   int64_t k = 1536;
   size_t row_bytes = kvasir_type_get_row_bytes ((int) type, k);
   int64_t rows = (int64_t) (DECODE_BYTES / row_bytes) / 64 * 64;
-  BenchModel *model = bench_matrix_new (isa, n_threads, type, k, rows, 8);
+  BenchModel *model = bench_matrix_new (&(KvasirCpuOptions){ isa, n_threads }, type, k, rows, 8);
   double seconds = time_model (model, 1, 0), four = time_model (model, 4, 0);
   double eight = time_model (model, 8, 0);
   double rate = (double) row_bytes * (double) rows / seconds / 1e9;
@@ -67,7 +68,8 @@ bench_prefill (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
   bool is_wide = kvasir_type_get_block_len ((int) type) == 256;
   int64_t k = is_wide ? 1536 : 576, rows = is_wide ? 576 : 1536;
   int64_t n_tokens = isa == KVASIR_CPU_ISA_SCALAR ? 16 : 512;
-  BenchModel *model = bench_matrix_new (isa, n_threads, type, k, rows, n_tokens);
+  BenchModel *model =
+      bench_matrix_new (&(KvasirCpuOptions){ isa, n_threads }, type, k, rows, n_tokens);
   double seconds = time_model (model, (int) n_tokens, 0);
   double rate = 2.0 * (double) (k * rows * n_tokens) / seconds / 1e9;
 
@@ -91,6 +93,35 @@ bench_type (KvasirCpuIsa isa, int n_threads, KvasirType type, const void *memory
           n_threads > 1 ? "s" : " ", kvasir_type_get_name ((int) type));
   bench_decode (isa, n_threads, type, read);
   bench_prefill (isa, n_threads, type, roof);
+}
+
+static double
+time_encoder (const KvasirCpuOptions *options, KvasirType type, int64_t n_tokens)
+{
+  BenchModel *model = bench_matrix_new (options, type, 768, 3072, n_tokens);
+  double seconds = time_model (model, (int) n_tokens, 0);
+
+  if (options->blas == KVASIR_CPU_BLAS_ALWAYS)
+    printf ("  %s\n", bench_model_get_device (model));
+  bench_model_free (model);
+  return 2.0 * 768 * 3072 * (double) n_tokens / seconds / 1e9;
+}
+
+/* The products that OpenBLAS can take, of the shape of an encoder's, without and with it. */
+static void
+bench_blas (KvasirCpuIsa isa, int n_threads, KvasirType type)
+{
+  for (int64_t n_tokens = 32; n_tokens <= 512; n_tokens *= 4)
+    {
+      KvasirCpuOptions options = { isa, n_threads, .blas = KVASIR_CPU_BLAS_NEVER };
+      double own = time_encoder (&options, type, n_tokens), other;
+      options.blas = KVASIR_CPU_BLAS_ALWAYS;
+      other = time_encoder (&options, type, n_tokens);
+      printf ("%-11s %d thread%s %-5s 768 x 3072 with %3d tokens: own %7.1f, OpenBLAS %7.1f Gop/s, "
+              "%4.2f times\n",
+              kvasir_cpu_isa_get_name (isa), n_threads, n_threads > 1 ? "s" : " ",
+              kvasir_type_get_name ((int) type), (int) n_tokens, own, other, other / own);
+    }
 }
 
 static int
@@ -130,13 +161,35 @@ bench_shift (KvasirCpuIsa isa, int n_threads, void *memory)
   bench_model_free (model);
 }
 
+/* For AVX2 on a processor with AVX-512, OPENBLAS_CORETYPE=Haswell makes it a fair match. */
+static int
+compare_with_blas (void)
+{
+  static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_SCALAR, KVASIR_CPU_ISA_AVX2,
+                                       KVASIR_CPU_ISA_AVX512_VNNI };
+  const char *core = kvasir_cpu_get_blas_core_type ();
+
+  if (core != NULL)
+    setenv ("OPENBLAS_CORETYPE", core, 0);
+  for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++)
+    for (int n_threads = 1; n_threads <= 2 && kvasir_cpu_isa_is_available (isas[i]); n_threads++)
+      {
+        bench_blas (isas[i], n_threads, KVASIR_TYPE_F32);
+        bench_blas (isas[i], n_threads, KVASIR_TYPE_F16);
+      }
+  return 0;
+}
+
 int
 main (int argc, char **argv)
 {
   static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_AVX512_VNNI,
                                        KVASIR_CPU_ISA_AMX };
-  uint8_t *memory = aligned_alloc (HUGE_PAGE, MEMORY_BYTES);
+  uint8_t *memory;
 
+  if (argc == 2 && strcmp (argv[1], "blas") == 0)
+    return compare_with_blas ();
+  memory = aligned_alloc (HUGE_PAGE, MEMORY_BYTES);
   if (memory == NULL)
     return 1;
   /* As the device's buffers are; small pages cost a third of the bandwidth. */

@@ -18,13 +18,12 @@ struct BenchModel
 };
 
 static BenchModel *
-new_model (KvasirCpuIsa isa, int n_threads)
+new_model (const KvasirCpuOptions *options)
 {
-  KvasirCpuOptions options = { isa, n_threads };
   BenchModel *model = calloc (1, sizeof *model);
 
   assert (model != NULL);
-  model->device = kvasir_cpu_device_new (&options);
+  model->device = kvasir_cpu_device_new (options);
   assert (model->device != NULL);
   return model;
 }
@@ -130,15 +129,21 @@ add_product (BenchModel *model, KvasirTensor *w, KvasirTensor *x)
 
 BenchModel *
 bench_matrix_new (
-    KvasirCpuIsa isa, int n_threads, KvasirType type, int64_t k, int64_t rows, int64_t n_tokens)
+    const KvasirCpuOptions *options, KvasirType type, int64_t k, int64_t rows, int64_t n_tokens)
 {
-  BenchModel *model = new_model (isa, n_threads);
+  BenchModel *model = new_model (options);
   KvasirTensor *w = new_weights (model, type, k, rows);
   KvasirTensor *x = new_weights (model, KVASIR_TYPE_F32, k, n_tokens);
 
   add_product (model, w, set_dyn (x, 1));
   make_plan (model);
   return model;
+}
+
+const char *
+bench_model_get_device (const BenchModel *model)
+{
+  return model->device->description;
 }
 
 #define WIDTH 576
@@ -210,7 +215,7 @@ add_rope (BenchModel *model, KvasirTensor *x, int64_t n_heads)
 BenchModel *
 bench_shift_new (KvasirCpuIsa isa, int n_threads, int64_t n_cells)
 {
-  BenchModel *model = new_model (isa, n_threads);
+  BenchModel *model = new_model (&(KvasirCpuOptions){ isa, n_threads });
   KvasirTensor *shifts = new_tensor (model, KVASIR_TYPE_I32, n_cells, 1, 1);
 
   for (int64_t i = 0; i < n_cells; i++)
@@ -303,7 +308,7 @@ BenchModel *
 bench_smollm_new (
     KvasirCpuIsa isa, int n_threads, KvasirType type, int64_t max_tokens, int64_t n_cells)
 {
-  BenchModel *model = new_model (isa, n_threads);
+  BenchModel *model = new_model (&(KvasirCpuOptions){ isa, n_threads });
   KvasirTensor *x = set_dyn (new_weights (model, KVASIR_TYPE_F32, WIDTH, max_tokens), 1);
 
   model->positions = set_dyn (new_tensor (model, KVASIR_TYPE_I32, max_tokens, 1, 1), 0);

@@ -10,7 +10,9 @@ typedef struct BenchModel BenchModel;
 
 /* One matrix product. */
 BenchModel *bench_matrix_new (
-    KvasirCpuIsa isa, int n_threads, KvasirType type, int64_t k, int64_t rows, int64_t n_tokens);
+    const KvasirCpuOptions *options, KvasirType type, int64_t k, int64_t rows, int64_t n_tokens);
+/* What its device says that it is. */
+const char *bench_model_get_device (const BenchModel *model);
 
 /* 30 layers of the shape of SmolLM2-135M: width 576, 9 heads over 3, 1536 inside, an f16 cache,
  * and 49152 rows of Q8_0 for the last token. */
