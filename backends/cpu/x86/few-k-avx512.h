@@ -1,11 +1,11 @@
 /* backends/cpu/x86/few-k-avx512.h - rows of blocks of 256 with a few tokens
  *
- * As few-avx512.h, two rows at a time: they share the activations, and where a block has eight
- * scales, one vector has those of both.
+ * As few-avx512.h. Blocks of sixteen scales go two rows at a time, which share the activations;
+ * those of eight as eight-avx512.h says.
  */
 #pragma once
 
-#include "backends/cpu/x86/few-avx512.h"
+#include "backends/cpu/x86/eight-avx512.h"
 
 INLINE __m512i
 twice (const uint8_t *p)
@@ -97,7 +97,7 @@ load_k_scales (const KvasirType type, const uint8_t *block, __m512 *d, __m512 *m
   *m = _mm512_mul_ps (_mm512_cvtepi32_ps (_mm512_cvtepi8_epi32 (s.mins)), _mm512_set1_ps (s.dmin));
 }
 
-/* Two rows and their sums. Minimums of types with eight scales are in the halves of the first. */
+/* Two rows and their sums. */
 typedef struct
 {
   const uint8_t *rows[2];
@@ -105,53 +105,9 @@ typedef struct
   __m512 mins[2][MAX_FEW];
 } Pair;
 
-/* Scale and minimum of each run of 32 elements of two blocks, the minimum to be subtracted. */
-INLINE void
-load_pair_scales (const KvasirType type, const uint8_t *const blocks[2], __m512 *d, __m512 *m)
-{
-  const __m512i which = _mm512_setr_epi32 (0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
-  __m128i heads =
-      _mm_insert_epi32 (_mm_cvtsi32_si128 (load_dword (blocks[0])), load_dword (blocks[1]), 1);
-  __m512 halves = _mm512_castps128_ps512 (_mm_cvtph_ps (heads));
-  KScales s0 = get_k_scales (type, blocks[0]), s1 = get_k_scales (type, blocks[1]);
-  __m128i scales = _mm_unpacklo_epi64 (s0.scales, s1.scales);
-  __m128i mins = _mm_unpacklo_epi64 (s0.mins, s1.mins);
-
-  *d = _mm512_mul_ps (_mm512_cvtepi32_ps (_mm512_cvtepi8_epi32 (scales)),
-                      _mm512_permutexvar_ps (which, halves));
-  if (type == KVASIR_TYPE_IQ4_XS)
-    *m = _mm512_mul_ps (*d, _mm512_set1_ps ((float) get_k_offset (type)));
-  else
-    *m = _mm512_mul_ps (
-        _mm512_cvtepi32_ps (_mm512_cvtepi8_epi32 (mins)),
-        _mm512_permutexvar_ps (_mm512_add_epi32 (which, _mm512_set1_epi32 (1)), halves));
-}
-
-/* Scales for n tokens of two blocks with eight scales each; their minimums are added. */
+/* Scales for n tokens of two blocks; their minimums are added. */
 INLINE void
 scale_blocks (const KvasirType type,
-              const uint8_t *const blocks[2],
-              const FewActs *acts,
-              int64_t b,
-              const int n,
-              Pair *pair,
-              __m512 scales[2][MAX_FEW])
-{
-  __m512 d, m;
-
-  load_pair_scales (type, blocks, &d, &m);
-  for (int t = 0; t < n; t++)
-    {
-      __m512 a = _mm512_broadcast_f32x8 (_mm256_loadu_ps (acts->d[t] + 8 * b));
-      __m512 s = _mm512_broadcast_f32x8 (_mm256_loadu_ps (acts->s[t] + 8 * b));
-      scales[0][t] = scales[1][t] = _mm512_mul_ps (d, a);
-      pair->mins[0][t] = _mm512_fnmadd_ps (m, s, pair->mins[0][t]);
-    }
-}
-
-/* The same for sixteen scales each. */
-INLINE void
-scale_halves (const KvasirType type,
               const uint8_t *const blocks[2],
               const FewActs *acts,
               int64_t b,
@@ -179,8 +135,6 @@ scale_halves (const KvasirType type,
 INLINE void
 add_pair (const KvasirType type, const FewActs *acts, int64_t b, const int n, Pair *pair)
 {
-  const bool is_mixed = get_n_parts (type) == 1;
-  const __m512i eights = _mm512_setr_epi32 (0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
   const __m512i quads = _mm512_setr_epi32 (0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
   const size_t size = get_k_block_bytes (type);
   const uint8_t *blocks[2] = { pair->rows[0] + (size_t) b * size,
@@ -190,17 +144,13 @@ add_pair (const KvasirType type, const FewActs *acts, int64_t b, const int n, Pa
   /* The rows lie one behind the other, and are fetched in that order. */
   for (size_t at = 0; at < 2 * size; at += 64)
     prefetch (pair->rows[0] + 2 * size * (size_t) b + at);
-  if (is_mixed)
-    scale_blocks (type, blocks, acts, b, n, pair, scales);
-  else
-    scale_halves (type, blocks, acts, b, n, pair, scales);
+  scale_blocks (type, blocks, acts, b, n, pair, scales);
 #pragma GCC unroll 4
   for (int i = 0; i < 4; i++)
     for (int r = 0; r < 2; r++)
       {
         __m512i u = load_64 (type, blocks[r], i);
-        __m512i pick = is_mixed ? _mm512_add_epi32 (eights, _mm512_set1_epi32 (8 * r + 2 * i))
-                                : _mm512_add_epi32 (quads, _mm512_set1_epi32 (4 * i));
+        __m512i pick = _mm512_add_epi32 (quads, _mm512_set1_epi32 (4 * i));
         for (int t = 0; t < n; t++)
           pair->sums[r][t] = add_dot (u, acts, t, 256 * b + 64 * i,
                                       _mm512_permutexvar_ps (pick, scales[r][t]), pair->sums[r][t]);
@@ -241,18 +191,9 @@ int8_pair (const KvasirProduct *p,
   for (int t = 0; t < n; t++)
     {
       float *dst = p->dst + (size_t) (token + t) * p->dst_stride + r;
-      __m512 a = pair.sums[0][t], b = pair.sums[1][t];
+      __m512 a = _mm512_add_ps (pair.sums[0][t], pair.mins[0][t]);
+      __m512 b = _mm512_add_ps (pair.sums[1][t], pair.mins[1][t]);
       float sums[2];
-      if (get_n_parts (type) == 1)
-        {
-          a = _mm512_mask_add_ps (a, 0x00ff, a, pair.mins[0][t]);
-          b = _mm512_mask_add_ps (b, 0xff00, b, pair.mins[0][t]);
-        }
-      else
-        {
-          a = _mm512_add_ps (a, pair.mins[0][t]);
-          b = _mm512_add_ps (b, pair.mins[1][t]);
-        }
       sum_two (a, b, sums);
       for (int i = 0; i < n_rows; i++)
         dst[i] = sums[i] + (p->bias ? p->bias[r + i] : 0);
@@ -265,6 +206,11 @@ int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirTyp
   if (!is_k_type (type))
     {
       int8_few_blocks (p, part, type);
+      return;
+    }
+  if (get_n_parts (type) == 1)
+    {
+      multiply_eights (p, part, type);
       return;
     }
   for (int64_t r = part->row; r < part->row_end; r += 2)
