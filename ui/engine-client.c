@@ -163,6 +163,7 @@ follow (KvasirEngineClient *self, const KvasirNotice *notice)
     case KVASIR_NOTICE_FIT:
     case KVASIR_NOTICE_EVICTED:
     case KVASIR_NOTICE_SAVED:
+    case KVASIR_NOTICE_GUESSES:
       break;
     }
 }
@@ -381,6 +382,13 @@ kvasir_engine_client_load (KvasirEngineClient *self,
   set_load_fraction (self, 0.0);
   set_state (self, KVASIR_ENGINE_LOADING);
   return self->load_id;
+}
+
+guint64
+kvasir_engine_client_set_guesses (KvasirEngineClient *self, const KvasirGuessParams *params)
+{
+  g_return_val_if_fail (KVASIR_IS_ENGINE_CLIENT (self), 0);
+  return kvasir_worker_set_guesses (self->worker, params);
 }
 
 guint64

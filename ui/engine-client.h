@@ -69,6 +69,8 @@ const KvasirSnapshot *kvasir_engine_client_get_snapshot (KvasirEngineClient *sel
 guint64 kvasir_engine_client_load (KvasirEngineClient *self,
                                    const char *path,
                                    const KvasirContextParams *params);
+guint64 kvasir_engine_client_set_guesses (KvasirEngineClient *self,
+                                          const KvasirGuessParams *params);
 guint64 kvasir_engine_client_unload (KvasirEngineClient *self);
 /* (transfer full) request */
 guint64 kvasir_engine_client_send (KvasirEngineClient *self, KvasirRequest *request);

@@ -178,6 +178,7 @@ static const struct
   { N_ ("compute"), { KVASIR_KIND_COMPUTE, KVASIR_N_KINDS } },
   { N_ ("output"), { KVASIR_KIND_OUTPUT, KVASIR_N_KINDS } },
   { N_ ("checkpoints"), { KVASIR_KIND_CHECKPOINTS, KVASIR_N_KINDS } },
+  { N_ ("guessing model"), { KVASIR_KIND_GUESSING, KVASIR_N_KINDS } },
 };
 
 static guint64

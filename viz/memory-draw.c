@@ -79,6 +79,13 @@ draw_table_line (
   table->y += 21 * unit;
 }
 
+/* Checkpoints come while a model is used, and so does one that guesses. */
+static gboolean
+is_planned (guint kind)
+{
+  return kind != KVASIR_KIND_CHECKPOINTS && kind != KVASIR_KIND_GUESSING;
+}
+
 static void
 draw_table (KvasirMemoryView *self, KvasirCanvas *canvas)
 {
@@ -101,14 +108,15 @@ draw_table (KvasirMemoryView *self, KvasirCanvas *canvas)
       kvasir_canvas_fill_round (canvas, kvasir_palette_get_kind (kind), swatch, 2);
       draw_table_line (&table, kvasir_memory_sums_get_kind_label (kind), self->sums->planned[kind],
                        self->sums->measured[kind],
-                       kind == KVASIR_KIND_CHECKPOINTS ? self->sums->measured[kind] : 0);
+                       is_planned (kind) ? 0 : self->sums->measured[kind]);
     }
   kvasir_canvas_fill (canvas, KVASIR_RGB_RULE,
                       (KvasirRect){ rect.x, round (table.y - 9 * unit), rect.w, 2 });
   table.y += 4 * unit;
   table.style = KVASIR_STYLE_MONO_STRONG;
   draw_table_line (&table, _ ("all, MiB"), self->sums->total_planned, self->sums->total,
-                   self->sums->measured[KVASIR_KIND_CHECKPOINTS]);
+                   self->sums->measured[KVASIR_KIND_CHECKPOINTS] +
+                       self->sums->measured[KVASIR_KIND_GUESSING]);
 }
 
 void

@@ -33,6 +33,8 @@ kvasir_memory_sums_get_kind_label (KvasirMemoryKind kind)
       return _ ("output");
     case KVASIR_KIND_CHECKPOINTS:
       return _ ("checkpoints");
+    case KVASIR_KIND_GUESSING:
+      return _ ("guessing model");
     case KVASIR_N_KINDS:
       break;
     }

@@ -27,6 +27,7 @@ kvasir_memory_kind_get_name (KvasirMemoryKind kind)
     [KVASIR_KIND_COMPUTE] = "compute",
     [KVASIR_KIND_OUTPUT] = "output",
     [KVASIR_KIND_CHECKPOINTS] = "checkpoints",
+    [KVASIR_KIND_GUESSING] = "guessing model",
   };
 
   g_return_val_if_fail ((guint) kind < KVASIR_N_KINDS, NULL);

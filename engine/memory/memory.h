@@ -44,6 +44,7 @@ typedef enum
   KVASIR_KIND_COMPUTE,
   KVASIR_KIND_OUTPUT,
   KVASIR_KIND_CHECKPOINTS,
+  KVASIR_KIND_GUESSING, /* all of a second model that guesses */
   KVASIR_N_KINDS
 } KvasirMemoryKind;
 

@@ -206,7 +206,7 @@ decode_plan (KvasirContext *self, guint n_outputs, gint seq, GError **error)
   self->n_batch_tokens = kvasir_batch_plan_get_n_tokens (self->batch_plan);
   if (self->n_pool_rows > 0)
     n_outputs = self->n_batch_tokens;
-  if (n_outputs > self->n_output_rows && !kvasir_context_reserve_output (self, n_outputs, error))
+  if (!kvasir_context_reserve_rows (self, n_outputs, error))
     return KVASIR_DECODE_NO_MEMORY;
   kvasir_context_begin_rows (self);
   status = kvasir_context_apply_updates (self);

@@ -33,6 +33,13 @@ kvasir_context_reserve_output (KvasirContext *self, guint n, GError **error)
   return TRUE;
 }
 
+gboolean
+kvasir_context_reserve_rows (KvasirContext *self, guint n, GError **error)
+{
+  g_return_val_if_fail (self != NULL, FALSE);
+  return n <= self->n_output_rows || kvasir_context_reserve_output (self, n, error);
+}
+
 static float *
 get_row (const KvasirContext *self, gsize row)
 {

@@ -88,6 +88,9 @@ KvasirDecode kvasir_context_decode (KvasirContext *self,
  * something was pending. */
 gboolean kvasir_context_update (KvasirContext *self);
 
+/* Makes sure that a decode with @n outputs allocates nothing; what the last one gave may be lost.
+ */
+gboolean kvasir_context_reserve_rows (KvasirContext *self, guint n, GError **error);
 /* What the last decode gave, valid until the next one. Logits [n_vocab] by the token's index in the
  * batch, NULL where that token was no output, and of encoders. */
 const float *kvasir_context_get_logits_of_token (const KvasirContext *self, guint index);

@@ -2,7 +2,8 @@
  *
  * session.c makes it and carries out operations on sequences, session-match.c matches a request
  * against the cells, session-plan.c counts its room, session-reuse.c makes room and forks or
- * rewinds, session-run.c runs it, session-state.c saves and restores.
+ * rewinds, session-run.c runs it, session-guess.c keeps or takes back what was guessed,
+ * session-state.c saves and restores.
  * Thread: engine thread.
  */
 #pragma once
@@ -38,6 +39,7 @@ typedef struct
   KvasirSampler *sampler;         /* (owned) */
   KvasirDetokenizer *detokenizer; /* (owned) */
   KvasirStopTexts *stop_texts;    /* (owned) (nullable) */
+  GArray *text;                   /* (owned) of gint32: the prompt's tokens and those told since */
   gint seq;
   guint n_prompt;
   guint n_reused;
@@ -48,6 +50,13 @@ typedef struct
   guint message_at;   /* where the last message begins in the prompt */
   gint64 start_us;    /* of the phase */
   gint64 prefill_us;
+
+  /* Guesses that lie in the cells from @pos on; of all, those before the next one were kept. */
+  gint32 guesses[KVASIR_MAX_GUESSES];
+  guint n_guesses;
+  guint next_guess;
+  guint n_guessed; /* since the answer began */
+  guint n_right;
 } KvasirRun;
 
 struct _KvasirSession
@@ -64,10 +73,12 @@ struct _KvasirSession
   KvasirCheckpoints *checkpoints; /* (owned) */
   guint n_cells;                  /* that one sequence may hold */
   guint n_seqs;
-  gboolean has_cells;   /* one for each token, which knows it */
-  gboolean has_states;  /* recurrent ones */
-  gboolean has_streams; /* cells of its own for each sequence */
-  gboolean forgets;     /* a rewind may be refused: checkpoints are kept */
+  gboolean has_cells;     /* one for each token, which knows it */
+  gboolean has_states;    /* recurrent ones */
+  gboolean has_streams;   /* cells of its own for each sequence */
+  gboolean forgets;       /* a rewind may be refused: checkpoints are kept */
+  KvasirGuesser *guesser; /* (owned) (nullable) */
+  guint guess_width;      /* 0: nothing is guessed */
   KvasirRun run;
 
   /* One physical batch. */
@@ -121,5 +132,19 @@ gboolean kvasir_session_evict_oldest (KvasirSession *self, guint64 except);
 void kvasir_session_drop_seqs (KvasirSession *self, const KvasirSeqSet *seqs);
 /* Keeps the state after the first @n tokens of the running request's prompt. */
 void kvasir_session_keep_checkpoint (KvasirSession *self, guint n);
+
+/* ---- session-guess.c */
+/* What may follow the token told last, to @guesses [KVASIR_MAX_GUESSES]. Returns: how many */
+guint kvasir_session_guess (KvasirSession *self, gint32 *guesses);
+/* They were read with the last token in a step that took so long, and lie in the cells behind it.
+ */
+void kvasir_session_note_guesses (KvasirSession *self, const gint32 *guesses, guint n, gint64 us);
+/* Whether @id, the token drawn, is the next guess; if not, what is left of them leaves the cells.
+ */
+gboolean kvasir_session_check_guess (KvasirSession *self, gint32 id);
+/* The next guess becomes a token like any other. */
+void kvasir_session_keep_guess (KvasirSession *self);
+/* Those that were not kept leave the cells. */
+void kvasir_session_drop_guesses (KvasirSession *self);
 
 G_END_DECLS

@@ -1,4 +1,6 @@
 /* Running a request: reading the prompt part by part, then writing the answer token by token. */
+#include <string.h>
+
 #include "engine/error.h"
 #include "engine/session/session-private.h"
 
@@ -25,6 +27,8 @@ new_counted (const KvasirSession *self, KvasirNoticeKind kind)
   notice->n_reused = run->n_reused;
   notice->n_read = run->n_done - run->n_reused;
   notice->n_generated = run->n_generated;
+  notice->n_guessed = run->n_guessed;
+  notice->n_right = run->n_right;
   notice->n_kept = run->n_generated;
   notice->us = get_elapsed (self);
   notice->prefill_us = run->prefill_us;
@@ -47,6 +51,7 @@ dup_held_text (KvasirSession *self)
 static gboolean
 finish (KvasirSession *self, KvasirDoneReason reason)
 {
+  kvasir_session_drop_guesses (self);
   KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_DONE);
   notice->reason = reason;
   if (reason == KVASIR_DONE_STOP_TEXT)
@@ -62,6 +67,7 @@ finish (KvasirSession *self, KvasirDoneReason reason)
 static gboolean
 fail (KvasirSession *self, GError *error)
 {
+  kvasir_session_drop_guesses (self);
   KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_FAILED);
   KvasirEvent event = { .type = KVASIR_EVENT_ERROR, .seq = self->run.seq };
   g_strlcpy (event.text, error->message, sizeof event.text);
@@ -150,6 +156,10 @@ begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
   run->n_done = n_shared;
   run->pos = (gint32) n_shared;
   run->message_at = find_last_message (run);
+  run->text = g_array_sized_new (FALSE, FALSE, sizeof (gint32), MAX (self->n_cells, run->n_prompt));
+  g_array_append_vals (run->text, run->prompt.tokens->data, run->n_prompt);
+  if (self->guesser != NULL)
+    kvasir_guesser_begin (self->guesser);
   run->detokenizer = kvasir_detokenizer_new (self->vocab);
   run->stop_texts = kvasir_stop_texts_new (request->texts.stops);
   run->sampler =
@@ -206,12 +216,14 @@ kvasir_session_stop (KvasirSession *self)
 
 /* ---- decoding */
 
-/* @n tokens of the run's sequence from its position on; logits of the last one, if asked for. Where
- * no cell is left, chats that were used longer ago give theirs. */
+/* @n tokens of the run's sequence from its position on, with the rows of the last @n_rows; all but
+ * the first of these are guesses. Where no cell is left, chats that were used longer ago give
+ * theirs, but not for guesses. */
 static KvasirDecode
-decode (KvasirSession *self, const gint32 *tokens, guint n, gboolean logits, GError **error)
+decode (KvasirSession *self, const gint32 *tokens, guint n, guint n_rows, GError **error)
 {
   KvasirRun *run = &self->run;
+  const guint n_known = n - (n_rows > 0 ? n_rows - 1 : 0);
   KvasirBatch batch = {
     .n_tokens = n,
     .tokens = tokens,
@@ -222,21 +234,21 @@ decode (KvasirSession *self, const gint32 *tokens, guint n, gboolean logits, GEr
   };
   for (guint i = 0; i < n; i++)
     self->batch_pos[i] = run->pos + (gint32) i;
-  self->batch_outputs[n - 1] = logits;
+  memset (self->batch_outputs + n - n_rows, TRUE, n_rows);
   KvasirDecode code = kvasir_context_decode (self->context, &batch, error);
-  while (code == KVASIR_DECODE_NO_ROOM && !self->has_streams &&
+  while (code == KVASIR_DECODE_NO_ROOM && n_known == n && !self->has_streams &&
          kvasir_session_evict_oldest (self, run->request->chat_id))
     {
       g_clear_error (error);
       code = kvasir_context_decode (self->context, &batch, error);
     }
-  self->batch_outputs[n - 1] = 0;
+  memset (self->batch_outputs + n - n_rows, FALSE, n_rows);
   if (code == KVASIR_DECODE_OK)
     {
       if (!self->has_cells)
-        kvasir_seq_table_note_tokens (self->seqs, run->seq, run->pos, tokens, n);
-      run->pos += (gint32) n;
-      run->logits_index = n - 1;
+        kvasir_seq_table_note_tokens (self->seqs, run->seq, run->pos, tokens, n_known);
+      run->pos += (gint32) n_known;
+      run->logits_index = n_known - 1;
     }
   else
     /* What was taken back has left no batch to ask the memory about. */
@@ -282,14 +294,16 @@ read_part (KvasirSession *self)
   const guint stop = get_next_stop (self);
   guint n = MIN (stop - run->n_done, self->n_ubatch);
   gboolean last = run->n_done + n == run->n_prompt;
-  KvasirDecode code =
-      decode (self, &g_array_index (run->prompt.tokens, gint32, run->n_done), n, last, &error);
+  KvasirDecode code = decode (self, &g_array_index (run->prompt.tokens, gint32, run->n_done), n,
+                              last ? 1 : 0, &error);
   if (code != KVASIR_DECODE_OK)
     return finish_by_code (self, code, error);
 
   run->n_done += n;
   if (self->forgets && run->n_done == stop && !last)
     kvasir_session_keep_checkpoint (self, stop);
+  if (self->guesser != NULL)
+    kvasir_guesser_follow (self->guesser, (const gint32 *) (gpointer) run->text->data, run->n_done);
   kvasir_session_post (self, new_counted (self, KVASIR_NOTICE_READING));
   if (last)
     {
@@ -325,6 +339,7 @@ static gboolean
 fail_numbers (KvasirSession *self)
 {
   KvasirRun *run = &self->run;
+  kvasir_session_drop_guesses (self);
   gint32 from = kvasir_memory_get_rewind (self->memory, run->seq, (gint32) run->n_reused);
   kvasir_memory_seq_rm (self->memory, run->seq, from, -1);
   kvasir_seq_table_erase (self->seqs, run->seq, from, G_MAXINT32);
@@ -363,6 +378,7 @@ tell_token (KvasirSession *self, const KvasirSample *sample)
   if (run->n_generated == 0)
     kvasir_seq_table_claim (self->seqs, run->seq, run->request->chat_id, message.message_id);
   kvasir_seq_table_append (self->seqs, &message);
+  g_array_append_val (run->text, sample->id);
   run->n_generated++;
   gboolean stops = push_text (run, sample->id, text);
   KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_TOKEN);
@@ -373,7 +389,28 @@ tell_token (KvasirSession *self, const KvasirSample *sample)
   return stops;
 }
 
-/* A token is told before it is decoded: it is on the screen while the next one is computed. */
+/* The token told last, and with it what may follow. */
+static KvasirDecode
+decode_told (KvasirSession *self, gint32 id, GError **error)
+{
+  gint32 tokens[1 + KVASIR_MAX_GUESSES] = { id };
+  guint n = kvasir_session_guess (self, tokens + 1);
+  const gint64 start = g_get_monotonic_time ();
+  KvasirDecode code = decode (self, tokens, 1 + n, 1 + n, error);
+
+  if (code == KVASIR_DECODE_NO_ROOM && n > 0)
+    {
+      g_clear_error (error);
+      n = 0;
+      code = decode (self, tokens, 1, 1, error);
+    }
+  if (code == KVASIR_DECODE_OK)
+    kvasir_session_note_guesses (self, tokens + 1, n, g_get_monotonic_time () - start);
+  return code;
+}
+
+/* A token is told before it is decoded: it is on the screen while the next one is computed. One
+ * that was guessed has been decoded already. */
 static gboolean
 write_token (KvasirSession *self)
 {
@@ -391,11 +428,17 @@ write_token (KvasirSession *self)
     return finish (self, KVASIR_DONE_END);
 
   kvasir_sampler_accept (run->sampler, sample.id);
+  gboolean guessed = kvasir_session_check_guess (self, sample.id);
   if (tell_token (self, &sample))
     return finish (self, KVASIR_DONE_STOP_TEXT);
   if (run->request->max_tokens > 0 && run->n_generated >= run->request->max_tokens)
     return finish (self, KVASIR_DONE_LENGTH);
-  KvasirDecode code = decode (self, &sample.id, 1, TRUE, &error);
+  if (guessed)
+    {
+      kvasir_session_keep_guess (self);
+      return TRUE;
+    }
+  KvasirDecode code = decode_told (self, sample.id, &error);
   return code == KVASIR_DECODE_OK || finish_by_code (self, code, error);
 }
 

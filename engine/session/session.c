@@ -80,6 +80,7 @@ kvasir_session_run_clear (KvasirRun *run)
   kvasir_prompt_clear (&run->prompt);
   g_clear_pointer (&run->sampler, kvasir_sampler_free);
   g_clear_pointer (&run->detokenizer, kvasir_detokenizer_free);
+  g_clear_pointer (&run->text, g_array_unref);
   g_clear_pointer (&run->stop_texts, kvasir_stop_texts_free);
   *run = (KvasirRun){ 0 };
 }
@@ -91,6 +92,7 @@ kvasir_session_free (KvasirSession *self)
     return;
   kvasir_session_run_clear (&self->run);
   g_clear_pointer (&self->fallback, kvasir_template_free);
+  kvasir_guesser_free (self->guesser);
   kvasir_checkpoints_free (self->checkpoints);
   kvasir_mask_tap_free (self->mask_tap);
   kvasir_seq_table_free (self->seqs);
@@ -173,6 +175,8 @@ kvasir_session_append_breakdown (const KvasirSession *self, GArray *rows)
   kvasir_context_append_breakdown (self->context, rows);
   if (row.n_bytes > 0)
     g_array_append_val (rows, row);
+  if (self->guesser != NULL)
+    kvasir_guesser_append_breakdown (self->guesser, rows);
 }
 
 void

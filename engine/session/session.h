@@ -8,12 +8,14 @@
  * numbers.
  *
  * A request runs in steps, so that its owner can do other things between them: one physical batch
- * of the prompt, or one token of the answer.
+ * of the prompt, or one token of the answer. Guesses that were read with the last token but are not
+ * checked yet lie in the cells between two steps, and leave with the end of the request.
  *
  * Owner:  KvasirWorker. Thread: engine thread only.
  */
 #pragma once
 
+#include "engine/session/guess.h"
 #include "engine/session/mask-tap.h"
 #include "engine/session/seq-table.h"
 #include "engine/session/worker.h"
@@ -40,6 +42,17 @@ KvasirSession *kvasir_session_new (KvasirContext *context,
                                    const KvasirSessionHooks *hooks) G_GNUC_WARN_UNUSED_RESULT;
 void kvasir_session_free (KvasirSession *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirSession, kvasir_session_free)
+
+/* How tokens are guessed from the next request on, while none runs. @context: (transfer full)
+ * (nullable): of the second model, where params ask for one. FALSE: nothing is guessed.
+ * Errors: _BAD_ARGUMENT where the second model does not go with the first one, _UNSUPPORTED where
+ * this memory or device can't, _NO_MEMORY */
+gboolean kvasir_session_set_guesses (KvasirSession *self,
+                                     const KvasirGuessParams *params,
+                                     KvasirContext *context,
+                                     GError **error);
+/* So many at a time at most, 0: none. */
+guint kvasir_session_get_guess_width (const KvasirSession *self);
 
 /* Begins a request while none runs. (transfer full) request. FALSE: it has ended already, and told
  * so. */

@@ -1,6 +1,7 @@
 /* engine/session/worker-private.h - what the files of the worker share
  *
- * worker.c holds the queue, the thread and the public calls; worker-run.c carries commands out;
+ * worker.c holds the queue, the thread and the public calls; worker-run.c carries commands out,
+ * worker-load.c those that need a file of a model;
  * worker-views.c builds and hands over snapshots and events.
  */
 #pragma once
@@ -15,6 +16,7 @@ G_BEGIN_DECLS
 typedef enum
 {
   KVASIR_COMMAND_LOAD,
+  KVASIR_COMMAND_SET_GUESSES,
   KVASIR_COMMAND_UNLOAD,
   KVASIR_COMMAND_SEND,
   KVASIR_COMMAND_COUNT,
@@ -37,6 +39,7 @@ typedef struct
   KvasirContextParams params;
   KvasirSeqOp op;
   KvasirViews views;
+  KvasirGuessParams guesses; /* its path is @path */
 } KvasirCommand;
 
 struct _KvasirWorker
@@ -61,6 +64,8 @@ struct _KvasirWorker
   KvasirSession *session; /* (owned) (nullable) */
   GArray *planned;        /* (owned) (nullable) of KvasirMemoryRow */
   guint64 model_id;
+  KvasirGuessParams guesses; /* for this model and later ones; its path is @guess_path */
+  char *guess_path;          /* (owned) (nullable) */
   guint32 step;
   double told_fraction;
   gboolean changed_since; /* something happened after the last snapshot */
@@ -82,6 +87,15 @@ void kvasir_worker_carry_out (KvasirWorker *self, KvasirCommand *command);
 gboolean kvasir_worker_is_cheap (const KvasirCommand *command);
 void kvasir_worker_step (KvasirWorker *self);
 void kvasir_worker_drop_model (KvasirWorker *self);
+
+KvasirNotice *kvasir_worker_new_notice (KvasirNoticeKind kind, guint64 id);
+/* (transfer full) error */
+void kvasir_worker_post_failed (KvasirWorker *self, const KvasirCommand *command, GError *error);
+
+/* ---- worker-load.c */
+void kvasir_worker_load_model (KvasirWorker *self, KvasirCommand *command);
+void kvasir_worker_take_guesses (KvasirWorker *self, KvasirCommand *command);
+void kvasir_worker_measure_model (KvasirWorker *self, const KvasirCommand *command);
 
 /* ---- worker-views.c */
 void

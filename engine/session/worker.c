@@ -126,6 +126,7 @@ kvasir_worker_free (KvasirWorker *self)
   pthread_join (self->thread, NULL);
 
   g_queue_clear_full (&self->commands, command_free);
+  g_free (self->guess_path);
   kvasir_mailbox_free (self->mailbox);
   pthread_cond_destroy (&self->changed);
   pthread_mutex_destroy (&self->mu);
@@ -216,6 +217,19 @@ kvasir_worker_load (KvasirWorker *self, const char *path, const KvasirContextPar
 {
   g_return_val_if_fail (self != NULL && path != NULL && params != NULL, 0);
   return push_with_params (self, KVASIR_COMMAND_LOAD, path, params);
+}
+
+guint64
+kvasir_worker_set_guesses (KvasirWorker *self, const KvasirGuessParams *params)
+{
+  g_return_val_if_fail (self != NULL && params != NULL, 0);
+  g_return_val_if_fail (params->kind != KVASIR_GUESS_MODEL || params->path != NULL, 0);
+
+  KvasirCommand *command = new_command (KVASIR_COMMAND_SET_GUESSES);
+  command->path = g_strdup (params->path);
+  command->guesses = *params;
+  command->guesses.path = NULL;
+  return push (self, command);
 }
 
 guint64

@@ -17,6 +17,7 @@
 
 #include "engine/sampling/sampler.h"
 #include "engine/session/context.h"
+#include "engine/session/guess.h"
 #include "engine/session/sampling-texts.h"
 #include "engine/session/snapshot.h"
 
@@ -72,6 +73,11 @@ void kvasir_worker_free (KvasirWorker *self);
  * LOADED or FAILED, after which no model is there. */
 guint64
 kvasir_worker_load (KvasirWorker *self, const char *path, const KvasirContextParams *params);
+/* How tokens are guessed, from the next request on and for models that are loaded later, until it
+ * is said again. If a model is there, a GUESSES notice follows; one follows each LOADED while
+ * anything is to be guessed. A model with states only keeps
+ * what guessing needs if this was said before it was loaded. */
+guint64 kvasir_worker_set_guesses (KvasirWorker *self, const KvasirGuessParams *params);
 /* Stops what was asked for before. */
 guint64 kvasir_worker_unload (KvasirWorker *self);
 /* (transfer full) request. READING notices, TOKEN notices, then one DONE or FAILED. */
@@ -130,6 +136,8 @@ typedef enum
   KVASIR_NOTICE_FIT,     /* fit, model */
   KVASIR_NOTICE_EVICTED, /* chat_id: its cells were dropped to make room, n_total cells */
   KVASIR_NOTICE_SAVED,   /* state written or read */
+  KVASIR_NOTICE_GUESSES, /* n_total: tokens guessed at a time, 0: none; error, where that is not
+                            what was asked for; model: the second one */
   KVASIR_NOTICE_FAILED   /* error; needed and free where it is about room; text as in DONE */
 } KvasirNoticeKind;
 
@@ -155,8 +163,10 @@ typedef struct
   guint n_reused; /* prompt tokens found in the cells */
   guint n_read;   /* prompt tokens computed */
   guint n_generated;
-  guint n_kept;   /* DONE: of the generated tokens, from the first on, those that give the text; 0
-                     after a stop text that begins inside of one: then only the text is there */
+  guint n_kept;    /* DONE: of the generated tokens, from the first on, those that give the text; 0
+                      after a stop text that begins inside of one: then only the text is there */
+  guint n_guessed; /* tokens that were guessed ahead, and those of them that came right */
+  guint n_right;
   guint n_draft;  /* tokens of the last message alone */
   guint n_needed; /* cells that the rest of the prompt takes */
   guint n_free;   /* cells it may take: free ones, its own tail's, and those of idle chats as far as

@@ -83,6 +83,9 @@ rig_new_for (const char *path, const RigParams *params)
   context_params.kv_unified = !params->streams;
   if (params->exact)
     context_params.type_k = context_params.type_v = KVASIR_TYPE_F32;
+  if (params->coarse)
+    context_params.type_k = context_params.type_v = KVASIR_TYPE_Q8_0;
+  context_params.n_rs_seq = params->n_rs_seq;
   KvasirContext *context = kvasir_context_new (model, &context_params, &error);
   g_assert_no_error (error);
   KvasirEventSink sink = { emit_cb, self };

@@ -23,6 +23,8 @@ typedef struct
   guint n_ubatch;
   gboolean streams; /* cells of its own for each sequence */
   gboolean exact;   /* caches of F32, so that the order of reading shows less in the logits */
+  gboolean coarse;  /* caches of Q8_0 */
+  guint n_rs_seq;
 } RigParams;
 
 /* What came of a request. */

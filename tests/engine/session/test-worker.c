@@ -330,6 +330,52 @@ test_state_files (void)
   g_assert_cmpint (g_rmdir (dir), ==, 0);
 }
 
+static const KvasirNotice *
+set_guesses (Desk *desk, KvasirGuessKind kind, const char *path)
+{
+  const KvasirGuessParams params = { .kind = kind, .width = 2, .always = TRUE, .path = path };
+  guint64 id = kvasir_worker_set_guesses (desk->worker, &params);
+  return desk_wait (desk, KVASIR_NOTICE_GUESSES, id);
+}
+
+static void
+test_guesses (void)
+{
+  g_autofree char *path =
+      g_build_filename (g_getenv ("KVASIR_TEST_DATA"), "models", "tiny-llama-tied.gguf", NULL);
+  g_autoptr (Desk) desk = desk_new ();
+  desk_load_and_wait (desk, 512);
+  const KvasirNotice *notice = set_guesses (desk, KVASIR_GUESS_LOOKUP, NULL);
+  g_assert_no_error (notice->error);
+  g_assert_cmpuint (notice->n_total, ==, 2);
+  notice = set_guesses (desk, KVASIR_GUESS_MODEL, "/nowhere/there.gguf");
+  g_assert_error (notice->error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_FILE);
+  g_assert_cmpuint (notice->n_total, ==, 0);
+
+  /* What writes is still there, without guesses. */
+  guint64 id = kvasir_worker_send (desk->worker, desk_new_request (1, "Hello", 8));
+  const KvasirNotice *done = desk_wait_end (desk, id);
+  g_assert_cmpint (done->kind, ==, KVASIR_NOTICE_DONE);
+  g_assert_cmpuint (done->n_guessed, ==, 0);
+
+  notice = set_guesses (desk, KVASIR_GUESS_MODEL, path);
+  g_assert_no_error (notice->error);
+  g_assert_nonnull (notice->model);
+  id = kvasir_worker_send (desk->worker, desk_new_request (1, "Hello", 8));
+  done = desk_wait_end (desk, id);
+  g_assert_cmpuint (done->n_guessed, >, 0);
+
+  /* It goes for models that are loaded later. */
+  guint64 load = desk_load (desk, 256);
+  notice = desk_wait (desk, KVASIR_NOTICE_GUESSES, load);
+  g_assert_cmpuint (notice->n_total, ==, 2);
+  id = kvasir_worker_send (desk->worker, desk_new_request (1, "Hello", 8));
+  g_assert_cmpuint (desk_wait_end (desk, id)->n_guessed, >, 0);
+  notice = set_guesses (desk, KVASIR_GUESS_OFF, NULL);
+  g_assert_cmpuint (notice->n_total, ==, 0);
+  g_assert_no_error (notice->error);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -348,5 +394,6 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/worker/load-and-unload", test_load_and_unload);
   g_test_add_func ("/engine/session/worker/close-at-any-time", test_close);
   g_test_add_func ("/engine/session/worker/state-files", test_state_files);
+  g_test_add_func ("/engine/session/worker/guesses", test_guesses);
   return g_test_run ();
 }
