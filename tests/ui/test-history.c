@@ -507,6 +507,7 @@ test_all_sampling_is_kept (void)
   sampling.texts.biases = g_strdupv ((char **) biases);
   g_strfreev (sampling.texts.breakers);
   sampling.texts.breakers = g_new0 (char *, 1);
+  sampling.adapt = TRUE;
   sampling.params.order[0] = KVASIR_STAGE_XTC;
   sampling.params.order[1] = KVASIR_STAGE_TOP_K;
   text = kvasir_sampling_to_string (&sampling);
@@ -516,6 +517,7 @@ test_all_sampling_is_kept (void)
                        kvasir_sampling_get_number (&sampling, i));
   g_assert_true (g_strv_equal (stops, (const char *const *) read.texts.stops));
   g_assert_true (g_strv_equal (biases, (const char *const *) read.texts.biases));
+  g_assert_true (read.adapt);
   g_assert_nonnull (read.texts.breakers);
   g_assert_null (read.texts.breakers[0]);
   g_assert_cmpmem (read.params.order, sizeof read.params.order, sampling.params.order,

@@ -99,6 +99,7 @@ kvasir_sampling_init (KvasirSampling *self)
   self->params.top_p = 0.95f;
   self->params.seed = 42;
   self->max_tokens = 0;
+  self->adapt = FALSE;
 }
 
 void
@@ -112,6 +113,7 @@ kvasir_sampling_copy (const KvasirSampling *self, KvasirSampling *to)
 {
   to->params = self->params;
   to->max_tokens = self->max_tokens;
+  to->adapt = self->adapt;
   kvasir_sampling_texts_copy (&self->texts, &to->texts);
 }
 
@@ -159,6 +161,7 @@ kvasir_sampling_parse (KvasirSampling *self, const char *text)
   read_list (&self->texts.stops, object, "stop");
   read_list (&self->texts.breakers, object, "dry_breakers");
   read_list (&self->texts.biases, object, "logit_bias");
+  self->adapt = json_is_true (json_object_get (object, "adapt"));
   if (order != NULL)
     kvasir_sampler_order_parse (order, self->params.order);
   json_decref (object);
@@ -199,6 +202,7 @@ kvasir_sampling_to_string (const KvasirSampling *self)
   json_object_set_new (object, "dry_breakers", make_list (self->texts.breakers));
   json_object_set_new (object, "logit_bias", make_list (self->texts.biases));
   json_object_set_new (object, "samplers", json_string (order));
+  json_object_set_new (object, "adapt", json_boolean (self->adapt));
   dump = json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (6));
   text = g_strdup (dump);
   free (dump);
@@ -300,5 +304,7 @@ kvasir_sampling_describe (const KvasirSampling *self)
     append (out,
             g_strdup_printf (ngettext ("at most %u token", "at most %u tokens", self->max_tokens),
                              self->max_tokens));
+  if (self->adapt)
+    append (out, g_strdup (_ ("simpler form")));
   return g_string_free (out, FALSE);
 }

@@ -17,6 +17,7 @@ typedef struct
   KvasirSamplerParams params;
   KvasirSamplingTexts texts; /* (owned) */
   guint max_tokens;          /* 0: no limit */
+  gboolean adapt;            /* a chat that the model's template refuses is put in a simpler form */
 } KvasirSampling;
 
 /* The numbers of it, for whoever treats them alike. */

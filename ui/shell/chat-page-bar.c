@@ -44,6 +44,9 @@ kvasir_chat_page_show_failure (KvasirChatPage *self, const KvasirNotice *notice)
                           words.detail);
   if (room)
     add_room_actions (self);
+  else if (g_error_matches (notice->error, KVASIR_ENGINE_ERROR, (int) KVASIR_ENGINE_ERROR_TEMPLATE))
+    kvasir_notice_bar_add_action (KVASIR_NOTICE_BAR (self->bar), _ ("Send in a simpler form"),
+                                  "win.adapt-chat");
 }
 
 void

@@ -64,6 +64,23 @@ submit_cb (KvasirChatPage *self)
   kvasir_chat_page_update_status (self);
 }
 
+void
+kvasir_chat_page_adapt (KvasirChatPage *self)
+{
+  g_auto (KvasirSampling) sampling = { 0 };
+  KvasirChat *chat;
+
+  g_return_if_fail (KVASIR_IS_CHAT_PAGE (self));
+  chat = kvasir_chat_page_get_chat (self);
+  if (chat == NULL || kvasir_chat_get_busy (chat))
+    return;
+  kvasir_chat_get_sampling (chat, &sampling);
+  sampling.adapt = TRUE;
+  kvasir_chat_set_sampling (chat, &sampling);
+  kvasir_composer_set_sampling (kvasir_chat_page_get_composer (self), &sampling);
+  submit_cb (self);
+}
+
 static void
 stop_cb (KvasirChatPage *self)
 {

@@ -28,6 +28,8 @@ void kvasir_chat_page_set_snapshot (KvasirChatPage *self, const KvasirSnapshot *
 void kvasir_chat_page_begin_edit (KvasirChatPage *self, KvasirMessageNode *node);
 /* One more answer beside the last one, or beside @answer. */
 void kvasir_chat_page_try_again (KvasirChatPage *self, KvasirMessageNode *answer);
+/* Lets the chat take a simpler form where the model's template refuses it, and sends the draft. */
+void kvasir_chat_page_adapt (KvasirChatPage *self);
 /* Ends an edit, or stops. Returns: FALSE where there was nothing to end */
 gboolean kvasir_chat_page_escape (KvasirChatPage *self);
 /* The message with the focus, or the last answer. (transfer none) (nullable) */

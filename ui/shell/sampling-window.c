@@ -88,6 +88,7 @@ struct _KvasirSamplingWindow
   GtkWidget *spins[KVASIR_SAMPLING_N_NUMBERS];
   GtkWidget *lists[N_LISTS];
   GtkWidget *stages[KVASIR_SAMPLER_N_STAGES];
+  GtkWidget *adapt;
   KvasirSampling sampling;
   KvasirSamplerStage order[KVASIR_SAMPLER_N_STAGES]; /* as shown, never "the usual" */
   gboolean setting;
@@ -284,6 +285,15 @@ make_list (KvasirSamplingWindow *self, List list)
   return widget;
 }
 
+static void
+adapt_changed_cb (GtkSwitch *widget, GParamSpec *pspec, KvasirSamplingWindow *self)
+{
+  if (self->setting)
+    return;
+  self->sampling.adapt = gtk_switch_get_active (widget);
+  tell (self);
+}
+
 static AdwPreferencesGroup *
 make_group (const char *title, const char *description, GtkWidget *button)
 {
@@ -352,6 +362,27 @@ add_order (KvasirSamplingWindow *self, AdwPreferencesPage *page)
   adw_preferences_page_add (page, group);
 }
 
+/* Not a number and no list: the one thing here that is about the prompt. */
+static void
+add_prompt (KvasirSamplingWindow *self, AdwPreferencesPage *page)
+{
+  AdwPreferencesGroup *group = make_group (_ ("Prompt"), NULL, NULL);
+  GtkWidget *row = adw_action_row_new ();
+
+  self->adapt = gtk_switch_new ();
+  gtk_widget_set_valign (self->adapt, GTK_ALIGN_CENTER);
+  g_signal_connect (self->adapt, "notify::active", G_CALLBACK (adapt_changed_cb), self);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), _ ("Simpler Form"));
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (row),
+                               _ ("Where the model's chat template refuses a chat, the system "
+                                  "prompt moves into the first message and neighbours of one role "
+                                  "are joined."));
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row), self->adapt);
+  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), self->adapt);
+  adw_preferences_group_add (group, row);
+  adw_preferences_page_add (page, group);
+}
+
 static void
 kvasir_sampling_window_finalize (GObject *object)
 {
@@ -377,6 +408,7 @@ kvasir_sampling_window_init (KvasirSamplingWindow *self)
   for (guint i = 0; i < N_GROUPS; i++)
     add_group (self, page, i);
   add_order (self, page);
+  add_prompt (self, page);
   adw_preferences_window_add (ADW_PREFERENCES_WINDOW (self), page);
 }
 
@@ -395,5 +427,8 @@ kvasir_sampling_window_new (GtkWindow *parent, const KvasirSampling *sampling)
   for (guint i = 0; i < N_GROUPS; i++)
     show_group (self, i);
   take_order (self, sampling->params.order);
+  self->setting = TRUE;
+  gtk_switch_set_active (GTK_SWITCH (self->adapt), sampling->adapt);
+  self->setting = FALSE;
   return GTK_WIDGET (self);
 }

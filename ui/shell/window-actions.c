@@ -239,6 +239,12 @@ sampling_cb (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 }
 
 static void
+adapt_chat_cb (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  kvasir_chat_page_adapt (KVASIR_CHAT_PAGE (((KvasirWindow *) user_data)->chat));
+}
+
+static void
 remember_sampling_cb (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   g_object_set (((KvasirWindow *) user_data)->settings, "sampling",
@@ -311,6 +317,7 @@ static const GActionEntry entries[] = {
   { "scroll", scroll_cb, "d" },
   { "system-prompt", system_prompt_cb },
   { "sampling", sampling_cb },
+  { "adapt-chat", adapt_chat_cb },
   { "remember-sampling", remember_sampling_cb, "s" },
   { "color-scheme", NULL, "s", "'system'", color_scheme_cb },
   { "open-link", open_link_cb, "s" },

@@ -316,6 +316,38 @@ def patch_architecture(source, target):
     open(target, "wb").write(data[:at] + b"zzzzz" + data[at + 5:])
 
 
+def patch_template(source, target, template):
+    """Another chat template of the same length."""
+    data = open(source, "rb").read()
+    at = data.index(b"tokenizer.chat_template") + len(b"tokenizer.chat_template") + 4
+    n = int.from_bytes(data[at:at + 8], "little")
+    check(len(template) <= n, "a template of at most %d bytes" % n)
+    open(target, "wb").write(data[:at + 8] + template.encode().ljust(n) + data[at + 8 + n:])
+
+
+def test_refused_chat_in_a_simpler_form(keep):
+    app = keep(new_app(PROGRAM, [], LOG))
+    model = os.path.join(app.models, os.path.basename(MODEL))
+    patch_template(MODEL, model, "{% if messages[0].role == 'system' %}{{ raise_exception('System "
+                                 "role not supported') }}{% endif %}[{{ messages[0].content }}]")
+    app.start(model, width=1280, height=800, settings={"sampling": SAMPLING % (1, 8)})
+    ready(app)
+    app.click("System prompt", "push button")
+    wait("the dialog", lambda: app.root.find("text", "System prompt")).set_text("Be brief.")
+    app.click("Save", "push button")
+    app.send("hello")
+    alert = app.need("alert", "The model's chat template refused this chat.")
+    check("System role not supported" in alert.description, alert.description)
+    check(app.composer.get_text() == "hello", "the draft is kept")
+    if os.environ.get("KVASIR_UI_SHOTS"):
+        app.shot(os.path.join(os.environ["KVASIR_UI_SHOTS"], "refused-chat.png"))
+    app.click("Send in a simpler form", "push button")
+    app.wait_answer()
+    wait("both messages", lambda: len(app.rows()) == 2)
+    app.need("label", contains="simpler form")
+    say(app, "hello again")
+
+
 def test_bad_files_say_why(keep):
     app = keep(new_app(PROGRAM, [], LOG))
     bad = os.path.join(app.home, "bad.gguf")
