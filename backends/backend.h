@@ -396,6 +396,10 @@ typedef struct KvasirBufferVtable
    * backends that compute synchronously: the engine then uses set and get. */
   void (*set_async) (KvasirBuffer *buffer, size_t offset, const void *bytes, size_t n_bytes);
   void (*get_async) (const KvasirBuffer *buffer, size_t offset, void *bytes, size_t n_bytes);
+  /* Much of the buffer is in use or will be at once: what makes its use faster may be spent now.
+   * Contents stay. Buffers of which a little may be all that is ever used are better left alone
+   * until then. NULL where nothing can be done. */
+  void (*settle) (KvasirBuffer *buffer);
 } KvasirBufferVtable;
 
 /* ---- devices ---------------------------------------------------------------------------- */

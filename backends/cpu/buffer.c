@@ -8,6 +8,10 @@
 
 #define ALIGNMENT 64
 #define HUGE_PAGE ((size_t) 2 << 20)
+/* Newer than the headers that this is built with; kernels before 6.1 refuse it. */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 typedef struct
 {
@@ -71,12 +75,26 @@ buffer_copy (const KvasirBuffer *src,
   return true;
 }
 
+/* Huge pages spare most of the misses in the translation buffer, but each is cleared as a whole
+ * when its first byte is written, which a few cells of each layer are not worth. Those that are
+ * not there yet come when they are first used; in place of the others the system would put them
+ * at its leisure, which takes minutes. */
+static void
+page_buffer_settle (KvasirBuffer *buffer)
+{
+  if (buffer->n_bytes < HUGE_PAGE)
+    return;
+  madvise (buffer->base, buffer->n_bytes, MADV_HUGEPAGE);
+  madvise (buffer->base, buffer->n_bytes / HUGE_PAGE * HUGE_PAGE, MADV_COLLAPSE);
+}
+
 static const KvasirBufferVtable page_vtable = {
   .free = page_buffer_free,
   .set = buffer_set,
   .get = buffer_get,
   .clear = buffer_clear,
   .copy = buffer_copy,
+  .settle = page_buffer_settle,
 };
 
 static const KvasirBufferVtable mapped_vtable = {
@@ -86,8 +104,7 @@ static const KvasirBufferVtable mapped_vtable = {
 };
 
 /* Pages straight from the system: they come cleared, are only taken when touched, and go back
- * when freed. Large buffers begin at a huge page, which spares most of the misses in the
- * translation buffer. */
+ * when freed. Large buffers begin where a huge page may lie. */
 static KvasirBuffer *
 page_buffer_new (KvasirBufferType *type, size_t n_bytes)
 {
@@ -115,8 +132,6 @@ page_buffer_new (KvasirBufferType *type, size_t n_bytes)
   pages->buffer = (KvasirBuffer){
     .type = type, .base = (void *) base, .n_bytes = n_bytes, .vtable = &page_vtable
   };
-  if (is_huge)
-    madvise (pages->buffer.base, n_bytes, MADV_HUGEPAGE);
   return &pages->buffer;
 }
 

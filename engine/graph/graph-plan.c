@@ -31,6 +31,8 @@ kvasir_buffer_alloc (KvasirBufferType *type, gsize n_bytes, const char *what, GE
     g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_MEMORY,
                  "%s: %" G_GSIZE_FORMAT " bytes of %s memory cannot be had", what, n_bytes,
                  type->name);
+  else if (buffer->vtable->settle != NULL)
+    buffer->vtable->settle (buffer);
   return buffer;
 }
 

@@ -3,12 +3,17 @@
 #include "engine/memory/kv-cache-private.h"
 #include "engine/memory/slots.h"
 
+/* From about here reading the cells takes most of the time of a step. */
+#define MANY_CELLS 1024
+
 static void
 set_n_kv (KvasirKvCache *self, guint n_kv)
 {
   guint before = self->n_kv;
 
   self->n_kv = n_kv;
+  if (n_kv > MANY_CELLS)
+    kvasir_kv_store_settle (&self->store);
   if (n_kv != before)
     kvasir_kv_cache_emit (self, KVASIR_EVENT_HORIZON,
                           &(KvasirEvent){ .seq = -1, .a = n_kv, .b = before });

@@ -274,6 +274,21 @@ kvasir_kv_store_zero (KvasirKvStore *self)
     }
 }
 
+void
+kvasir_kv_store_settle (KvasirKvStore *self)
+{
+  if (self->is_settled)
+    return;
+  self->is_settled = TRUE;
+  for (guint i = 0; i < self->chunks->len; i++)
+    {
+      KvasirBuffer *buffer = g_array_index (self->chunks, KvasirKvChunk, i).buffer;
+
+      if (buffer != NULL && buffer->vtable->settle != NULL)
+        buffer->vtable->settle (buffer);
+    }
+}
+
 /* Where the buffer cannot copy within itself, the bytes go through the host in pieces. */
 #define COPY_PIECE 65536
 

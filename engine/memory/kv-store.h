@@ -67,6 +67,7 @@ typedef struct
   guint n_layers;
   KvasirKvRows *rows; /* (owned) [n_layers] */
   GArray *chunks;     /* (owned) of KvasirKvChunk */
+  gboolean is_settled;
 } KvasirKvStore;
 
 /* FALSE: @error is set; clear it all the same. */
@@ -81,6 +82,8 @@ KvasirBuffer *kvasir_kv_store_peek_buffer (const KvasirKvStore *self, const Kvas
 /* K and V of one cell over all layers, without padding. */
 guint64 kvasir_kv_store_get_bytes_per_cell (const KvasirKvStore *self);
 void kvasir_kv_store_zero (KvasirKvStore *self);
+/* Many of the cells are in use. Only the first call does something. */
+void kvasir_kv_store_settle (KvasirKvStore *self);
 /* Copies the rows of cells 0 ... @n_cells - 1 of a stream to another one. */
 void kvasir_kv_store_copy_stream (KvasirKvStore *self, guint src, guint dst, guint n_cells);
 /* Bytes of K or of V in one chunk. */

@@ -124,6 +124,8 @@ kvasir_row_store_allocate (KvasirRowStore *self, GError **error)
       if (chunk->buffer == NULL)
         return fail_no_memory (chunk->type, kvasir_memory_kind_get_name (self->kind),
                                chunk->n_bytes, error);
+      if (chunk->buffer->vtable->settle != NULL)
+        chunk->buffer->vtable->settle (chunk->buffer);
     }
   for (guint i = 0; i < self->stored->len; i++)
     {

@@ -34,6 +34,27 @@ test_buffer (void)
 }
 
 static void
+test_settled (void)
+{
+  g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 1);
+  KvasirBufferType *type = rig->device->buffer_type;
+  static const gsize sizes[] = { 4096, (9 << 20) + 100 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      KvasirBuffer *buffer = type->alloc (type, sizes[i]);
+      guint8 *bytes = buffer->base;
+
+      for (gsize at = 0; at < sizes[i]; at += 1000)
+        bytes[at] = (guint8) (at / 1000 + 1);
+      buffer->vtable->settle (buffer);
+      for (gsize at = 0; at < sizes[i]; at++)
+        g_assert_cmpuint (bytes[at], ==, at % 1000 == 0 ? (guint8) (at / 1000 + 1) : 0);
+      buffer->vtable->free (buffer);
+    }
+}
+
+static void
 test_no_memory (void)
 {
   g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 1);
@@ -125,6 +146,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/backends/buffer/comes-cleared-and-copies", test_buffer);
+  g_test_add_func ("/backends/buffer/keeps-what-it-holds-when-settled", test_settled);
   g_test_add_func ("/backends/buffer/missing-memory-gives-null", test_no_memory);
   g_test_add_func ("/backends/buffer/mapped-memory-stays-its-owners", test_mapped);
   g_test_add_func ("/backends/buffer/alloc-bytes-cover-the-last-row", test_alloc_bytes);

@@ -43,6 +43,7 @@ new_tensor (BenchModel *model, KvasirType type, int64_t ne0, int64_t ne1, int64_
   tensor->buffer =
       buffer_type->alloc (buffer_type, buffer_type->get_alloc_bytes (buffer_type, tensor));
   assert (tensor->buffer != NULL);
+  tensor->buffer->vtable->settle (tensor->buffer);
   tensor->data = tensor->buffer->base;
   model->tensors[model->n_tensors++] = tensor;
   return tensor;

@@ -41,11 +41,18 @@ buffer_clear (KvasirBuffer *buffer, uint8_t value)
   memset (buffer->base, value, buffer->n_bytes);
 }
 
+static void
+buffer_settle (KvasirBuffer *buffer)
+{
+  ((TestHeap *) buffer->type)->n_settled++;
+}
+
 static const KvasirBufferVtable buffer_vtable = {
   .free = buffer_free,
   .set = buffer_set,
   .get = buffer_get,
   .clear = buffer_clear,
+  .settle = buffer_settle,
 };
 
 static KvasirBuffer *

@@ -14,6 +14,7 @@ typedef struct
   gsize fail_above; /* larger buffers are refused */
   guint n_live;     /* buffers not freed yet */
   gsize n_live_bytes;
+  guint n_settled; /* calls */
 } TestHeap;
 
 void test_heap_init (TestHeap *self);

@@ -79,6 +79,29 @@ expect_number (Fixture *self, KvasirEventType type, gint64 a, gint64 b)
   g_assert_cmpint (event->b, ==, b);
 }
 
+/* A few cells of each layer are not worth whole huge pages. */
+static void
+test_settles_once_when_many (void)
+{
+  const TestShape large = {
+    .n_ctx = 2048, .n_seq_max = 2, .n_batch = 1024, .n_ubatch = 512, .type = KVASIR_TYPE_F16
+  };
+  TestHeap heap;
+  KvasirBatchPlan *plan = test_plan_new (&large);
+  KvasirMemory *memory;
+
+  test_heap_init (&heap);
+  memory = test_memory_new (&heap, &large);
+  g_assert_cmpint (test_decode_some (memory, plan, 0, 1024, 1), ==, 0);
+  g_assert_cmpuint (heap.n_settled, ==, 0);
+  g_assert_cmpint (test_decode_some (memory, plan, 0, 1, 2), ==, 0);
+  g_assert_cmpuint (heap.n_settled, ==, heap.n_live);
+  g_assert_cmpint (test_decode_some (memory, plan, 0, 600, 3), ==, 0);
+  g_assert_cmpuint (heap.n_settled, ==, heap.n_live);
+  kvasir_memory_free (memory);
+  kvasir_batch_plan_free (plan);
+}
+
 /* ---- two phases */
 
 static void
@@ -717,5 +740,6 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/memory/kv-cache/layers-without-v", test_without_v);
   g_test_add_func ("/engine/memory/kv-cache/refuses-what-cannot-be", test_not_made);
   g_test_add_func ("/engine/memory/kv-cache/names", test_names);
+  g_test_add_func ("/engine/memory/kv-cache/settles-once-when-many", test_settles_once_when_many);
   return g_test_run ();
 }
