@@ -32,7 +32,7 @@
 KVASIR_BEGIN_DECLS
 
 /* Raised whenever a struct or vtable below changes; a loaded module with another one is refused. */
-#define KVASIR_BACKEND_ABI 3
+#define KVASIR_BACKEND_ABI 4
 
 #define KVASIR_MAX_DIMS 4
 #define KVASIR_MAX_SRC 10
@@ -339,6 +339,11 @@ struct KvasirTensor
   size_t view_offset;
   KvasirBuffer *buffer; /* NULL until placed */
   void *data;           /* address inside the buffer; for host buffers readable by the CPU */
+  /* Weights that a device also keeps in an order of its own, see pack(): memory of its
+   * packed_buffer_type (NULL: none), and how many of the tensor's bytes are already there. Atomic:
+   * the latter grows while others compute. */
+  void *packed;
+  size_t n_packed;
   char name[KVASIR_MAX_NAME];
 };
 
@@ -450,6 +455,13 @@ typedef struct KvasirDeviceVtable
   /* Threads used for steps of one token and for longer ones; no-op where meaningless. */
   void (*set_n_threads) (KvasirDevice *device, int n_decode, int n_prefill);
   void (*get_counters) (KvasirDevice *device, KvasirDeviceCounters *counters);
+  /* Whether weights of this type and shape are multiplied faster in an order of the device's own,
+   * which takes as many bytes and gives the same results bit for bit. Pure, any thread. */
+  bool (*can_pack) (KvasirDevice *device, const KvasirTensor *tensor);
+  /* Puts the next rows of @tensor, @n_bytes of them or a little more, from data to the same place
+   * behind packed, and says so in n_packed: from then on they are read there alone. In any one
+   * thread, also while others compute. Returns how many bytes were put there, 0 at the end. */
+  size_t (*pack) (KvasirDevice *device, KvasirTensor *tensor, size_t n_bytes);
 } KvasirDeviceVtable;
 
 struct KvasirDevice
@@ -462,6 +474,8 @@ struct KvasirDevice
   KvasirBufferType *host_buffer_type; /* pinned memory for copies, or buffer_type */
   int32_t n_alike; /* up to so many tokens of a step each get, bit for bit, what they would get in a
                       step of their own over as many cells */
+  /* Memory for packed weights; NULL: the device has no order of its own. */
+  KvasirBufferType *packed_buffer_type;
   const KvasirDeviceVtable *vtable;
 };
 

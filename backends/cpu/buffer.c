@@ -166,6 +166,13 @@ kvasir_cpu_mapped_type_init (KvasirBufferType *type, KvasirDevice *device)
   type->alloc = refuse_alloc;
 }
 
+void
+kvasir_cpu_packed_type_init (KvasirBufferType *type, KvasirDevice *device)
+{
+  kvasir_cpu_buffer_type_init (type, device);
+  type->name = "CPU_Packed";
+}
+
 KvasirBuffer *
 kvasir_cpu_mapped_buffer_new (KvasirBufferType *type, void *base, size_t n_bytes)
 {

@@ -39,6 +39,8 @@ typedef struct
    * and sums of F16 values to halves, angles of positions to floats. Slower and less exact. */
   bool as_traces;
   KvasirCpuBlas blas;
+  /* Leaves weights in the order of the file. */
+  bool no_packing;
 } KvasirCpuOptions;
 
 /* The name of an instruction set for people and for --isa: "scalar", "avx2", "avx512-vnni", "amx",

@@ -6,6 +6,7 @@
 #include "backends/cpu/buffer.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/machine.h"
+#include "backends/cpu/packed.h"
 #include "backends/cpu/plan.h"
 
 #define MAX_DEFAULT_THREADS 16
@@ -17,6 +18,7 @@ typedef struct
   KvasirDevice device;
   KvasirBufferType buffer_type;
   KvasirBufferType mapped_type;
+  KvasirBufferType packed_type;
   KvasirCpuSetup setup;
   char description[128];
 } CpuDevice;
@@ -96,6 +98,19 @@ cpu_get_counters (KvasirDevice *device, KvasirDeviceCounters *counters)
   kvasir_pool_get_counters (get_cpu (device)->setup.pool, counters);
 }
 
+static bool
+cpu_can_pack (KvasirDevice *device, const KvasirTensor *tensor)
+{
+  return device->packed_buffer_type != NULL && kvasir_packed_is_possible (tensor);
+}
+
+static size_t
+cpu_pack (KvasirDevice *device, KvasirTensor *tensor, size_t n_bytes)
+{
+  (void) device;
+  return kvasir_packed_pack (tensor, n_bytes);
+}
+
 static const KvasirDeviceVtable cpu_vtable = {
   .free = cpu_free,
   .get_memory = cpu_get_memory,
@@ -108,6 +123,8 @@ static const KvasirDeviceVtable cpu_vtable = {
   .buffer_from_host = cpu_buffer_from_host,
   .set_n_threads = cpu_set_n_threads,
   .get_counters = cpu_get_counters,
+  .can_pack = cpu_can_pack,
+  .pack = cpu_pack,
 };
 
 static int
@@ -170,6 +187,7 @@ kvasir_cpu_device_new (const KvasirCpuOptions *options)
     }
   describe (cpu);
   kvasir_cpu_buffer_type_init (&cpu->buffer_type, &cpu->device);
+  kvasir_cpu_packed_type_init (&cpu->packed_type, &cpu->device);
   kvasir_cpu_mapped_type_init (&cpu->mapped_type, &cpu->device);
   cpu->device = (KvasirDevice){ .abi = KVASIR_BACKEND_ABI,
                                 .kind = KVASIR_DEVICE_CPU,
@@ -179,6 +197,8 @@ kvasir_cpu_device_new (const KvasirCpuOptions *options)
                                 .host_buffer_type = &cpu->buffer_type,
                                 .n_alike = KVASIR_FEW_TOKENS,
                                 .vtable = &cpu_vtable };
+  if (kernels->reads_packed && !wanted->no_packing)
+    cpu->device.packed_buffer_type = &cpu->packed_type;
   cpu_set_n_threads (&cpu->device, n_threads, n_threads);
   return &cpu->device;
 }

@@ -38,6 +38,7 @@ typedef struct
   KvasirType type;
   const uint8_t *weights; /* rows of k elements */
   size_t weight_stride;   /* bytes from row to row */
+  bool is_packed;         /* the rows of the part are in the order of packed.h */
   int64_t k;
   int64_t n_rows;
   int64_t n_tokens;
@@ -160,6 +161,7 @@ typedef struct
   /* NULL where no product takes integers. */
   void (*quantize) (const float *x, int64_t k, KvasirActs acts);
   const KvasirProductKernel *products; /* [KVASIR_N_TYPES]; few NULL: type not supported */
+  bool reads_packed;                   /* whether products take weights in the order of packed.h */
 
   /* dst[col][row] = src[row][col] for @n_rows <= KVASIR_TILE rows; rows missing to KVASIR_TILE
    * become 0. dst has rows of KVASIR_TILE floats. */

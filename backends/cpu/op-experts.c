@@ -5,6 +5,7 @@
  * for many of them. */
 #include "backends/cpu/acts.h"
 #include "backends/cpu/ops.h"
+#include "backends/cpu/packed.h"
 
 #include <string.h>
 
@@ -128,6 +129,7 @@ get_product (const KvasirTensor *node, int64_t expert, int64_t row, int64_t n_ro
 
   if (bias != NULL)
     product.bias = (const float *) (const void *) kvasir_tensor_get_row (bias, expert, 0, 0) + row;
+  kvasir_packed_use (w, &product, 0, n_rows);
   return product;
 }
 

@@ -4,6 +4,7 @@
  * activations are rounded inside it. */
 #include "backends/cpu/acts.h"
 #include "backends/cpu/ops.h"
+#include "backends/cpu/packed.h"
 
 #define PIECE_TOKENS 64
 
@@ -62,6 +63,7 @@ run_heads (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 
   if (kernel->takes_int8)
     product.acts = round_tokens (x, run, head, token, &layout, run->scratch + kernel_bytes);
+  kvasir_packed_use (w, &product, 0, w->ne[1]);
   for (int64_t row = 0; row < w->ne[1]; row += KVASIR_TILE_ROWS)
     {
       int64_t end = row + KVASIR_TILE_ROWS < w->ne[1] ? row + KVASIR_TILE_ROWS : w->ne[1];

@@ -6,6 +6,7 @@
 #include "backends/cpu/acts.h"
 #include "backends/cpu/blas.h"
 #include "backends/cpu/ops.h"
+#include "backends/cpu/packed.h"
 
 /* Weights that a thread takes at a time: enough to hide the hand-over, small enough that the
  * threads end together. */
@@ -184,6 +185,7 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 
   part.row_end = min_int64 (part.row + cut.rows, node->ne[0]);
   part.token_end = min_int64 (part.token + cut.tokens, node->ne[1]);
+  kvasir_packed_use (w, &product, part.row, part.row_end);
   if (kernel->takes_int8)
     {
       KvasirActsLayout layout = get_layout (w->ne[0], x->ne[1]);
@@ -213,10 +215,11 @@ fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   const uint8_t *row = kvasir_tensor_get_row (w, piece % cut.n_row_pieces * cut.rows, 0, 0);
   size_t left = (size_t) ((const uint8_t *) w->data + kvasir_tensor_get_span (w) - row);
   size_t n_bytes = left < KVASIR_FETCH_BYTES ? left : KVASIR_FETCH_BYTES;
+  const uint8_t *packed = kvasir_packed_find (w, row, n_bytes);
 
   if (item->node->ne[1] <= KVASIR_FEW_TOKENS)
     for (size_t at = 0; at < n_bytes; at += 64)
-      __builtin_prefetch (row + at, 0, 2);
+      __builtin_prefetch ((packed != NULL ? packed : row) + at, 0, 2);
 }
 
 static const KvasirOpStage quantize_stage = {

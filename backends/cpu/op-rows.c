@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "backends/cpu/ops.h"
+#include "backends/cpu/packed.h"
 
 static const float *
 get_floats (const KvasirTensor *tensor, const int64_t at[3])
@@ -78,8 +79,10 @@ get_rows_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t at[
   const KvasirTensor *table = dst->src[0];
   const int32_t *ids = dst->src[1]->data;
 
-  run->kernels->to_float[table->type](kvasir_tensor_get_row (table, ids[at[0]], 0, 0),
-                                      get_dst (dst, at), dst->ne[0]);
+  if (!kvasir_packed_to_float (table, ids[at[0]], run->kernels->to_float[table->type],
+                               get_dst (dst, at)))
+    run->kernels->to_float[table->type](kvasir_tensor_get_row (table, ids[at[0]], 0, 0),
+                                        get_dst (dst, at), dst->ne[0]);
 }
 
 /* Values in one column of a transposed cache: a row of it holds one value of every cell. */

@@ -138,7 +138,12 @@ kvasir_model_load_weights (KvasirModel *self,
 {
   g_return_val_if_fail (self != NULL && self->weights != NULL, FALSE);
   if (kvasir_weights_finish_prefault (self->weights, progress, user_data))
-    return kvasir_weights_load (self->weights, FALSE, error);
+    {
+      gboolean ok = kvasir_weights_load (self->weights, FALSE, error);
+      if (ok)
+        kvasir_weights_pack (self->weights, self->output, FALSE);
+      return ok;
+    }
   g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_ABORTED, "%s: loading was cancelled",
                self->info.path);
   return FALSE;
@@ -150,7 +155,12 @@ load_tensors (KvasirModel *self, const KvasirModelParams *params, GError **error
   if (!load_ends (self, error) || !self->arch->load (self, error))
     return FALSE;
   if (params->no_alloc || params->weights_later)
-    return kvasir_weights_load (self->weights, TRUE, error);
+    {
+      gboolean ok = kvasir_weights_load (self->weights, TRUE, error);
+      if (ok)
+        kvasir_weights_pack (self->weights, self->output, TRUE);
+      return ok;
+    }
   return kvasir_model_load_weights (self, params->progress, params->user_data, error);
 }
 
@@ -299,8 +309,14 @@ kvasir_model_append_breakdown (const KvasirModel *self, GArray *rows)
   if (self->weights == NULL)
     return;
   row.device = self->device->name;
+  guint64 n_packed = kvasir_weights_get_packed_bytes (self->weights);
   row.buffer_type = kvasir_weights_get_buffer_type (self->weights);
-  row.n_bytes = kvasir_weights_get_bytes (self->weights);
+  row.n_bytes = kvasir_weights_get_bytes (self->weights) - n_packed;
+  g_array_append_val (rows, row);
+  if (n_packed == 0)
+    return;
+  row.buffer_type = kvasir_weights_get_packed_type (self->weights);
+  row.n_bytes = n_packed;
   g_array_append_val (rows, row);
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/graph/graph-plan.h"
+#include "engine/model/packing.h"
 #include "engine/model/prefault.h"
 
 #define NAME_LEN 64
@@ -34,6 +35,8 @@ struct _KvasirWeights
   GArray *parts;            /* (owned) of Part: empty before mapping */
   KvasirPrefault *prefault; /* (owned) (nullable) */
   KvasirBuffer *buffer;     /* (owned) (nullable): the copy where it was made */
+  KvasirPacking *packing;   /* (owned) (nullable) */
+  guint64 n_to_pack;        /* where that is only measured */
   const char *buffer_type;
   guint64 n_bytes;
 };
@@ -71,6 +74,7 @@ void
 kvasir_weights_free (KvasirWeights *self)
 {
   g_return_if_fail (self != NULL);
+  kvasir_packing_free (self->packing);
   kvasir_buffer_free (self->buffer);
   g_clear_pointer (&self->prefault, kvasir_prefault_free);
   g_array_unref (self->parts);
@@ -489,4 +493,48 @@ guint64
 kvasir_weights_get_bytes (const KvasirWeights *self)
 {
   return self->n_bytes;
+}
+
+/* Of these a step reads the rows of its tokens alone. */
+static gboolean
+is_table (const KvasirTensor *tensor)
+{
+  static const char *const names[] = { "token_embd.weight", "per_layer_token_embd.weight",
+                                       "position_embd.weight", "token_types.weight" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (g_str_equal (tensor->name, names[i]))
+      return TRUE;
+  return FALSE;
+}
+
+void
+kvasir_weights_pack (KvasirWeights *self, const KvasirTensor *output, gboolean no_alloc)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new ();
+
+  for (guint i = 0; i < self->weights->len && self->parts->len > 0; i++)
+    {
+      KvasirTensor *tensor = g_array_index (self->weights, Weight, i).tensor;
+      /* A tensor that was asked for twice would take its place twice. */
+      if ((tensor == output || !is_table (tensor)) && g_hash_table_add (seen, tensor->data))
+        g_ptr_array_add (tensors, tensor);
+    }
+  self->n_to_pack = no_alloc ? kvasir_packing_measure (self->device, tensors) : 0;
+  if (!no_alloc)
+    self->packing = kvasir_packing_new (self->device, tensors);
+}
+
+guint64
+kvasir_weights_get_packed_bytes (const KvasirWeights *self)
+{
+  return self->packing != NULL ? kvasir_packing_get_bytes (self->packing) : self->n_to_pack;
+}
+
+const char *
+kvasir_weights_get_packed_type (const KvasirWeights *self)
+{
+  const KvasirBufferType *type = self->device->packed_buffer_type;
+  return type != NULL ? type->name : NULL;
 }

@@ -84,4 +84,11 @@ guint64 kvasir_weights_get_resident_bytes (const KvasirWeights *self);
 const char *kvasir_weights_get_buffer_type (const KvasirWeights *self);
 guint64 kvasir_weights_get_bytes (const KvasirWeights *self);
 
+/* Begins to put mapped weights into the device's own order (packing.h); with @no_alloc that is only
+ * measured. Tables that are not multiplied stay; @output (nullable) is, though it may be one.*/
+void kvasir_weights_pack (KvasirWeights *self, const KvasirTensor *output, gboolean no_alloc);
+/* Of kvasir_weights_get_bytes() those that lie there now, or would in the end; 0: none. */
+guint64 kvasir_weights_get_packed_bytes (const KvasirWeights *self);
+const char *kvasir_weights_get_packed_type (const KvasirWeights *self);
+
 G_END_DECLS

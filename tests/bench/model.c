@@ -11,6 +11,8 @@ struct BenchModel
   KvasirDevice *device;
   KvasirTensor *tensors[MAX_TENSORS];
   size_t n_tensors;
+  KvasirBuffer *packed[MAX_TENSORS];
+  size_t n_packed;
   KvasirTensor *nodes[MAX_TENSORS];
   size_t n_nodes;
   KvasirPlan *plan;
@@ -64,6 +66,22 @@ has_two_scales (KvasirType type)
   return type == KVASIR_TYPE_Q2_K || type == KVASIR_TYPE_Q4_K || type == KVASIR_TYPE_Q5_K;
 }
 
+/* In the order of the device's own, as weights are some time after loading. */
+static void
+pack (BenchModel *model, KvasirTensor *tensor)
+{
+  KvasirDevice *device = model->device;
+  KvasirBufferType *type = device->packed_buffer_type;
+
+  if (!device->vtable->can_pack (device, tensor))
+    return;
+  KvasirBuffer *buffer = type->alloc (type, tensor->nb[3]);
+  assert (buffer != NULL);
+  model->packed[model->n_packed++] = buffer;
+  tensor->packed = buffer->base;
+  device->vtable->pack (device, tensor, tensor->nb[3]);
+}
+
 /* Small numbers in every type: the high bits of floats and halves are fixed. The rest is the same
  * few thousand blocks again and again, which are drawn once. */
 static KvasirTensor *
@@ -88,6 +106,7 @@ new_weights (BenchModel *model, KvasirType type, int64_t ne0, int64_t ne1)
         bytes[i + at] = (uint8_t) (0x18 | (bytes[i + at] & 0x83));
   for (size_t i = drawn; i < size; i += drawn)
     memcpy (bytes + i, bytes, size - i < drawn ? size - i : drawn);
+  pack (model, tensor);
   return tensor;
 }
 
@@ -358,6 +377,8 @@ bench_model_free (BenchModel *model)
         model->tensors[i]->buffer->vtable->free (model->tensors[i]->buffer);
       free (model->tensors[i]);
     }
+  for (size_t i = 0; i < model->n_packed; i++)
+    model->packed[i]->vtable->free (model->packed[i]);
   model->device->vtable->free (model->device);
   free (model);
 }

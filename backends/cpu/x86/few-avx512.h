@@ -61,31 +61,50 @@ add_dot (__m512i u, const FewActs *acts, int t, int64_t at, __m512 scale, __m512
   return _mm512_fmadd_ps (_mm512_cvtepi32_ps (dot), scale, sum);
 }
 
+/* Bytes that packed weights are fetched ahead. */
+#define PACKED_AHEAD 4096
+
 /* Sixteen rows with n tokens. */
 typedef struct
 {
-  const uint8_t *rows[16];
-  /* As many rows behind these, fetched meanwhile: sixteen streams are too many for the processor
-   * to see by itself. */
+  const uint8_t *rows[16]; /* the first alone where they are packed */
+  /* What is fetched meanwhile: of rows as they lie in the file as many behind these, since sixteen
+   * streams are too many for the processor to see by itself. */
   const uint8_t *next;
   __m512 sums[MAX_FEW];
   __m512 mins[MAX_FEW];
 } Group;
 
-/* Block @b of sixteen rows, which are moved on. */
+/* The next block of sixteen rows, which are moved on. */
 INLINE void
-add_block (const KvasirType type, const FewActs *acts, int64_t b, const int n, Group *group)
+take_block (const KvasirType type, const bool is_packed, Group *group, Sixteen *s)
 {
   const size_t size = get_block_bytes (type);
-  __m512i high[MAX_FEW], low[MAX_FEW];
-  Sixteen s;
 
-  load_sixteen (type, group->rows, &s);
-  for (int i = 0; i < 16; i++)
-    group->rows[i] += size;
+  if (is_packed)
+    load_packed (type, group->rows[0], s);
+  else
+    load_sixteen (type, group->rows, s);
+  for (int i = 0; i < (is_packed ? 1 : 16); i++)
+    group->rows[i] += is_packed ? 16 * size : size;
   for (size_t at = 0; at < 16 * size; at += 64)
     _mm_prefetch ((const char *) group->next + at, _MM_HINT_T0);
   group->next += 16 * size;
+}
+
+/* Block @b of sixteen rows. */
+INLINE void
+add_block (const KvasirType type,
+           const bool is_packed,
+           const FewActs *acts,
+           int64_t b,
+           const int n,
+           Group *group)
+{
+  __m512i high[MAX_FEW], low[MAX_FEW];
+  Sixteen s;
+
+  take_block (type, is_packed, group, &s);
   for (int t = 0; t < n; t++)
     high[t] = low[t] = _mm512_setzero_si512 ();
 #pragma GCC unroll 8
@@ -107,6 +126,18 @@ add_block (const KvasirType type, const FewActs *acts, int64_t b, const int n, G
     }
 }
 
+INLINE void
+begin_group (const KvasirProduct *p, int64_t r, int n_rows, const int n, Group *group)
+{
+  const uint8_t *row = p->weights + (size_t) r * p->weight_stride;
+
+  for (int i = 0; i < 16; i++)
+    group->rows[i] = row + (size_t) (i < n_rows ? i : n_rows - 1) * p->weight_stride;
+  group->next = row + (p->is_packed ? PACKED_AHEAD : 16 * p->weight_stride);
+  for (int t = 0; t < n; t++)
+    group->sums[t] = group->mins[t] = _mm512_setzero_ps ();
+}
+
 /* Up to sixteen rows of a block-32 type with n tokens; rows behind the last one are its copies. */
 INLINE void
 int8_group (const KvasirProduct *p,
@@ -117,15 +148,16 @@ int8_group (const KvasirProduct *p,
             const int n)
 {
   FewActs acts = get_few_acts (p, token, n);
-  Group group = { .next = p->weights + (size_t) (r + 16) * p->weight_stride };
   __m512 bias = p->bias ? vec_load_n (p->bias + r, n_rows) : _mm512_setzero_ps ();
+  Group group;
 
-  for (int i = 0; i < 16; i++)
-    group.rows[i] = p->weights + (size_t) (r + (i < n_rows ? i : n_rows - 1)) * p->weight_stride;
-  for (int t = 0; t < n; t++)
-    group.sums[t] = group.mins[t] = _mm512_setzero_ps ();
-  for (int64_t b = 0; b < p->k / 32; b++)
-    add_block (type, &acts, b, n, &group);
+  begin_group (p, r, n_rows, n, &group);
+  if (p->is_packed)
+    for (int64_t b = 0; b < p->k / 32; b++)
+      add_block (type, true, &acts, b, n, &group);
+  else
+    for (int64_t b = 0; b < p->k / 32; b++)
+      add_block (type, false, &acts, b, n, &group);
   for (int t = 0; t < n; t++)
     {
       __m512 sum = _mm512_add_ps (_mm512_add_ps (group.sums[t], group.mins[t]), bias);

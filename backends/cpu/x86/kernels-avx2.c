@@ -5,4 +5,4 @@
 #include "backends/cpu/x86/vec-products.h"
 #include "backends/cpu/x86/x86-kernels.h"
 
-const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products);
+const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products, false);

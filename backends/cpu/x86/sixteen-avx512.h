@@ -1,8 +1,9 @@
 /* backends/cpu/x86/sixteen-avx512.h - a block of sixteen rows side by side
  *
  * Lanes are rows: a vector has four bytes of each, so that products with the same four activations
- * for all lanes end with the sums of sixteen rows, and no lane is ever added to another. The rows
- * are read as they lie in the file and turned here. Needs AVX-512 VNNI.
+ * for all lanes end with the sums of sixteen rows, and no lane is ever added to another. Rows that
+ * are packed (packed.h) lie like that; as they lie in the file they are turned here. Needs AVX-512
+ * VNNI.
  */
 #pragma once
 
@@ -82,6 +83,23 @@ typedef struct
   __m512 d, m;
 } Sixteen;
 
+/* What the nibbles of a type stand for; @fifth: where 16 is added. */
+INLINE __m512i
+decode_nibbles (const KvasirType type, __m512i q, __mmask64 fifth)
+{
+  if (type == KVASIR_TYPE_Q5_0 || type == KVASIR_TYPE_Q5_1)
+    return _mm512_mask_add_epi8 (q, fifth, q, _mm512_set1_epi8 (16));
+  if (type == KVASIR_TYPE_IQ4_NL)
+    {
+      const __m512i table =
+          _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
+      return _mm512_xor_si512 (_mm512_shuffle_epi8 (table, q), _mm512_set1_epi8 ((char) 128));
+    }
+  if (type == KVASIR_TYPE_MXFP4)
+    return _mm512_shuffle_epi8 (_mm512_broadcast_i32x4 (get_mxfp4_table ()), q);
+  return q;
+}
+
 /* The low nibbles are the first half of a block, the high ones the second. */
 INLINE void
 load_nibbles (const KvasirType type, const uint8_t *const rows[16], __m512i u[8])
@@ -96,17 +114,7 @@ load_nibbles (const KvasirType type, const uint8_t *const rows[16], __m512i u[8]
   for (int j = 0; j < 8; j++)
     {
       __m512i q = _mm512_and_si512 (j < 4 ? x[j] : _mm512_srli_epi16 (x[j - 4], 4), low);
-      if (has_fifth)
-        q = _mm512_mask_add_epi8 (q, test_fifth_bits (qh, j), q, _mm512_set1_epi8 (16));
-      if (type == KVASIR_TYPE_IQ4_NL)
-        {
-          const __m512i table =
-              _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
-          q = _mm512_xor_si512 (_mm512_shuffle_epi8 (table, q), _mm512_set1_epi8 ((char) 128));
-        }
-      if (type == KVASIR_TYPE_MXFP4)
-        q = _mm512_shuffle_epi8 (_mm512_broadcast_i32x4 (get_mxfp4_table ()), q);
-      u[j] = q;
+      u[j] = decode_nibbles (type, q, has_fifth ? test_fifth_bits (qh, j) : 0);
     }
 }
 
@@ -128,4 +136,54 @@ load_sixteen (const KvasirType type, const uint8_t *const rows[16], Sixteen *s)
     load_bytes (rows, s->u);
   else
     load_nibbles (type, rows, s->u);
+}
+
+INLINE __m512
+load_sixteen_halves (const uint8_t *p)
+{
+  return _mm512_cvtph_ps (_mm256_loadu_si256 ((const void *) p));
+}
+
+INLINE void
+load_packed_scales (const KvasirType type, const uint8_t *block, Sixteen *s)
+{
+  if (type == KVASIR_TYPE_MXFP4)
+    {
+      __m512i e = _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const void *) block));
+      s->d =
+          _mm512_insertf32x8 (_mm512_castps256_ps512 (get_e8m0_scales (_mm512_castsi512_si256 (e))),
+                              get_e8m0_scales (_mm512_extracti64x4_epi64 (e, 1)), 1);
+    }
+  else
+    s->d = load_sixteen_halves (block);
+  if (has_min (type))
+    s->m = load_sixteen_halves (block + 32);
+  else
+    s->m = _mm512_mul_ps (s->d, _mm512_set1_ps ((float) -get_offset (type)));
+}
+
+/* The same from a group that is packed. */
+INLINE void
+load_packed (const KvasirType type, const uint8_t *block, Sixteen *s)
+{
+  const bool has_fifth = type == KVASIR_TYPE_Q5_0 || type == KVASIR_TYPE_Q5_1;
+  const __m512i low = _mm512_set1_epi8 (15), flip = _mm512_set1_epi8 ((char) 128);
+  const uint8_t *qs = block + 16 * get_block_bytes (type) - (type == KVASIR_TYPE_Q8_0 ? 512 : 256);
+
+  load_packed_scales (type, block, s);
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; j++)
+    {
+      uint64_t fifth = 0;
+      if (type == KVASIR_TYPE_Q8_0)
+        {
+          s->u[j] = _mm512_xor_si512 (_mm512_loadu_si512 (qs + 64 * j), flip);
+          continue;
+        }
+      __m512i x = _mm512_loadu_si512 (qs + 64 * (j % 4));
+      if (has_fifth)
+        memcpy (&fifth, qs - 64 + 8 * j, sizeof fifth);
+      x = _mm512_and_si512 (j < 4 ? x : _mm512_srli_epi16 (x, 4), low);
+      s->u[j] = decode_nibbles (type, x, fifth);
+    }
 }

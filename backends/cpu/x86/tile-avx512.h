@@ -15,17 +15,13 @@
 
 /* One block of 16 rows. */
 INLINE void
-unpack_block (
-    const KvasirType type, const uint8_t *const rows[16], uint8_t *bytes, float *d, float *m)
+store_sixteen (const Sixteen *s, uint8_t *bytes, float *d, float *m)
 {
-  Sixteen s;
-
-  load_sixteen (type, rows, &s);
-  _mm512_store_ps (d, s.d);
-  _mm512_store_ps (m, s.m);
+  _mm512_store_ps (d, s->d);
+  _mm512_store_ps (m, s->m);
 #pragma GCC unroll 8
   for (int j = 0; j < 8; j++)
-    _mm512_store_si512 (bytes + 64 * j, s.u[j]);
+    _mm512_store_si512 (bytes + 64 * j, s->u[j]);
 }
 
 /* Sixteen lists of sixteen floats: those of a run of each row become neighbours. */
@@ -67,6 +63,27 @@ unpack_k_block (
     }
 }
 
+/* Two packed groups; the second one may be missing, what its copy gives is not stored. */
+INLINE void
+unpack_groups (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t last, Tile *tile)
+{
+  const uint8_t *block = p->weights + (size_t) row * p->weight_stride;
+  const size_t second = row + 16 > last ? 0 : 16 * p->weight_stride;
+  Sixteen s;
+
+  for (int64_t b = 0; b < p->k / 32; b++, block += 16 * get_block_bytes (type))
+    {
+      fetch_tile (tile, 0, b, 1);
+      for (int half = 0; half < 2; half++)
+        {
+          int64_t at = b * TILE_ROWS + 16 * half;
+          load_packed (type, block + (half ? second : 0), &s);
+          store_sixteen (&s, tile->bytes + (p->k / 32 * half + b) * 512, tile->d + at,
+                         tile->m + at);
+        }
+    }
+}
+
 /* Rows behind the last one are its copies; what they give is not stored. */
 INLINE void
 unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t last, Tile *tile)
@@ -74,7 +91,13 @@ unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t
   const int n_blocks = is_k_type (type) ? 8 : 1, n_parts = get_n_parts (type);
   const size_t size = is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
   const uint8_t *rows[TILE_ROWS];
+  Sixteen s;
 
+  if (p->is_packed)
+    {
+      unpack_groups (p, type, row, last, tile);
+      return;
+    }
   for (int64_t i = 0; i < TILE_ROWS; i++)
     rows[i] = p->weights + (size_t) (row + i < last ? row + i : last) * p->weight_stride;
   for (int64_t b = 0; b < p->k / 32; b += n_blocks)
@@ -87,7 +110,10 @@ unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t
           if (is_k_type (type))
             unpack_k_block (type, rows + 16 * half, bytes, tile->d + at, tile->m + at);
           else
-            unpack_block (type, rows + 16 * half, bytes, tile->d + at, tile->m + at);
+            {
+              load_sixteen (type, rows + 16 * half, &s);
+              store_sixteen (&s, bytes, tile->d + at, tile->m + at);
+            }
         }
       for (int i = 0; i < TILE_ROWS; i++)
         rows[i] += size;

@@ -130,12 +130,12 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_IQ4_NL] = kvasir_iq4_nl_from_float,
 };
 
-#define X86_KERNELS(isa_name, its_products)                                                        \
+#define X86_KERNELS(isa_name, its_products, order)                                                 \
   {                                                                                                \
     .name = isa_name, .to_float = to_float, .from_float = from_float, .add = add, .mul = mul,      \
     .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .sum = sum,                  \
     .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
     .update = update_line, .rotate = rotate, .quantize = quantize, .products = its_products,       \
     .transpose = transpose, .dense = dense, .hadamard = hadamard, .turn = turn, .score = score,    \
-    .mix = mix, .softmax = softmax,                                                                \
+    .mix = mix, .softmax = softmax, .reads_packed = order,                                         \
   }
