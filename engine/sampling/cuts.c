@@ -35,54 +35,39 @@ void
 kvasir_cut_top_p (KvasirPool *pool, float p)
 {
   double total = kvasir_pool_weigh (pool);
-  KvasirPickWeight weight = { pool->peak, pool->scale, NULL };
-  guint n = get_picks (pool, get_deepest (pool, p, total));
-  kvasir_pool_cut (pool, kvasir_pick_keep_mass (pool->picks, n, (double) p * total, &weight));
+  kvasir_pool_keep_mass (pool, (double) p * total, get_deepest (pool, p, total));
 }
 
 void
 kvasir_cut_min_p (KvasirPool *pool, float min_p)
 {
-  guint n_all = get_picks (pool, pool->peak + (logf (min_p) - MARGIN) / pool->scale);
-  guint n = 0;
-  for (guint i = 0; i < n_all; i++)
+  kvasir_pool_keep_above (pool, kvasir_pool_find_bound (pool, (double) min_p));
+}
+
+/* Measured from the peak, so that large logits leave digits for the squares. */
+static guint
+measure_picks (const KvasirPool *pool, double *sum, double *squares)
+{
+  *sum = *squares = 0.0;
+  for (guint i = 0; i < pool->n; i++)
     {
-      guint64 pick = pool->picks[i];
-      pool->picks[n] = pick;
-      n += kvasir_pool_weigh_one (pool, kvasir_pick_get_logit (pick)) >= (double) min_p;
+      double x = (double) kvasir_pick_get_logit (pool->picks[i]) - (double) pool->peak;
+      *sum += x;
+      *squares += x * x;
     }
-  kvasir_pool_cut (pool, n);
+  return pool->n;
 }
 
 void
 kvasir_cut_top_n_sigma (KvasirPool *pool, float n_sigma)
 {
-  /* Measured from the peak, so that large logits leave digits for the squares. */
-  double sum = 0.0, squares = 0.0;
-  guint n = 0;
-  guint n_all = pool->cut ? pool->n : pool->n_vocab;
-  for (guint i = 0; i < n_all; i++)
-    {
-      float logit = pool->cut ? kvasir_pick_get_logit (pool->picks[i]) : pool->logits[i];
-      gboolean there = logit > -INFINITY;
-      double x = there ? (double) logit - (double) pool->peak : 0.0;
-      sum += x;
-      squares += x * x;
-      n += there;
-    }
+  double sum, squares;
+  guint n = pool->cut
+                ? measure_picks (pool, &sum, &squares)
+                : pool->passes->spread (pool->blocks, pool->n_blocks, pool->peak, &sum, &squares);
   double mean = sum / n;
   double sigma = sqrt (MAX (squares / n - mean * mean, 0.0));
-  float bound = (float) ((double) pool->peak - (double) n_sigma * sigma);
-
-  n_all = get_picks (pool, bound);
-  guint n_kept = 0;
-  for (guint i = 0; i < n_all; i++)
-    {
-      guint64 pick = pool->picks[i];
-      pool->picks[n_kept] = pick;
-      n_kept += kvasir_pick_get_logit (pick) >= bound;
-    }
-  kvasir_pool_cut (pool, n_kept);
+  kvasir_pool_keep_above (pool, (float) ((double) pool->peak - (double) n_sigma * sigma));
 }
 
 /* Deep tokens come last in the order of typical sampling only where they are further from the
@@ -101,13 +86,13 @@ kvasir_cut_typical (KvasirPool *pool, float p)
   double entropy = kvasir_pool_get_entropy (pool);
   double total = kvasir_pool_weigh (pool);
   double log_total = log (total);
-  KvasirPickWeight weight = { pool->peak, pool->scale, pool->logits };
+  KvasirPickWeight weight = { pool->peak, pool->scale, pool->blocks };
   guint n = get_picks (pool, get_least_typical (pool, p, total, entropy));
 
   for (guint i = 0; i < n; i++)
     {
       guint32 id = kvasir_pick_get_id (pool->picks[i]);
-      float x = (pool->logits[id] - pool->peak) * pool->scale;
+      float x = (kvasir_pool_get_logit (pool, id) - pool->peak) * pool->scale;
       double off = log_total - (double) x - entropy;
       pool->picks[i] = kvasir_pick_pack ((float) -fabs (off), id);
     }
@@ -115,7 +100,7 @@ kvasir_cut_typical (KvasirPool *pool, float p)
   for (guint i = 0; i < n; i++)
     {
       guint32 id = kvasir_pick_get_id (pool->picks[i]);
-      pool->picks[i] = kvasir_pick_pack (pool->logits[id], id);
+      pool->picks[i] = kvasir_pick_pack (kvasir_pool_get_logit (pool, id), id);
     }
   kvasir_pool_cut (pool, n);
 }
@@ -179,20 +164,9 @@ void
 kvasir_cut_mirostat_2 (KvasirPool *pool, double mu)
 {
   /* p >= 2^-mu, and the best whatever it has. */
-  double mass = MIN (exp2 (-mu) * kvasir_pool_weigh (pool), 1.0);
-  float depth = (float) log (MAX (mass, (double) FLT_MIN)) - MARGIN;
-  guint n_all = get_picks (pool, pool->peak + depth / pool->scale);
-  guint n = 0;
-  guint64 best = G_MAXUINT64;
-  for (guint i = 0; i < n_all; i++)
-    {
-      guint64 pick = pool->picks[i];
-      best = MIN (best, pick);
-      pool->picks[n] = pick;
-      n += kvasir_pool_weigh_one (pool, kvasir_pick_get_logit (pick)) >= mass;
-    }
-  /* Of equal best ones only one stays where none is let through. */
+  double mass = exp2 (-mu) * kvasir_pool_weigh (pool);
   if (mass >= 1.0)
-    pool->picks[0] = best;
-  kvasir_pool_cut (pool, mass >= 1.0 ? 1 : n);
+    kvasir_cut_top_k (pool, 1);
+  else
+    kvasir_pool_keep_above (pool, kvasir_pool_find_bound (pool, mass));
 }

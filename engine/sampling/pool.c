@@ -3,98 +3,161 @@
 #include <float.h>
 #include <math.h>
 
-#include "engine/sampling/passes.h"
+/* With more than this a list takes longer than passes over all. */
+#define MAX_PICKS 2048
+
+static const float empty_block[KVASIR_BLOCK] = {
+#define EIGHT -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY
+  EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
+#undef EIGHT
+};
 
 void
 kvasir_pool_init (KvasirPool *self, guint n_vocab)
 {
+  self->passes = kvasir_passes_get_best ();
   self->n_vocab = n_vocab;
   self->n_blocks = (n_vocab + KVASIR_BLOCK - 1) / KVASIR_BLOCK;
+  self->n_groups = (self->n_blocks + KVASIR_BLOCK - 1) / KVASIR_BLOCK;
   gsize n = (gsize) self->n_blocks * KVASIR_BLOCK;
-  self->logits = g_new (float, n);
-  self->block_max = g_new (float, self->n_blocks);
-  self->block_mass = g_new (double, self->n_blocks);
+  gsize n_padded = (gsize) self->n_groups * KVASIR_BLOCK;
+  self->blocks = g_new0 (const float *, self->n_blocks);
+  self->own = g_new (float, n);
+  self->block_max = g_new (float, n_padded);
+  self->block_mass = g_new (float, self->n_blocks);
+  self->groups = g_new (const float *, self->n_groups);
+  self->group_max = g_new (float, self->n_groups);
+  self->odd = g_new (guint8, self->n_blocks);
   self->picks = g_new (guint64, n + 1);
   self->marks = g_new0 (guint8, n_vocab);
   self->edited = g_new (gint32, n_vocab);
+  for (guint i = 0; i < self->n_groups; i++)
+    self->groups[i] = self->block_max + i * KVASIR_BLOCK;
+  for (gsize i = self->n_blocks; i < n_padded; i++)
+    self->block_max[i] = -INFINITY;
 }
 
 void
 kvasir_pool_clear (KvasirPool *self)
 {
-  g_free (self->logits);
+  g_free (self->blocks);
+  g_free (self->own);
   g_free (self->block_max);
   g_free (self->block_mass);
+  g_free (self->groups);
+  g_free (self->group_max);
+  g_free (self->odd);
   g_free (self->picks);
   g_free (self->marks);
   g_free (self->edited);
 }
 
-/* Sixteen at once, for the compiler; their order does not matter to a maximum. */
+/* ---- logits */
+
+/* NaN can never be chosen, and infinity must not make all others NaN. */
 static float
-find_peak (const float *values, guint n)
+make_usable (float logit)
 {
-  float best[16];
-  for (guint i = 0; i < 16; i++)
-    best[i] = -INFINITY;
-  guint done = 0;
-  for (; done + 16 <= n; done += 16)
-    for (guint i = 0; i < 16; i++)
-      best[i] = values[done + i] > best[i] ? values[done + i] : best[i];
-  for (; done < n; done++)
-    best[0] = MAX (best[0], values[done]);
-  for (guint i = 1; i < 16; i++)
-    best[0] = MAX (best[0], best[i]);
-  return best[0];
+  return isnan (logit) ? -INFINITY : MIN (logit, FLT_MAX);
+}
+
+/* The block, to be written. */
+static float *
+take_block (KvasirPool *self, guint b)
+{
+  float *own = self->own + (gsize) b * KVASIR_BLOCK;
+  if (self->blocks[b] != own)
+    memcpy (own, self->blocks[b], KVASIR_BLOCK * sizeof *own);
+  self->blocks[b] = own;
+  return own;
+}
+
+static void
+scan_block (KvasirPool *self, guint b)
+{
+  self->passes->scan (&self->blocks[b], 1, &self->block_max[b], &self->odd[b]);
+}
+
+static void
+find_peak (KvasirPool *self)
+{
+  guint8 unused[KVASIR_BLOCK];
+  self->peak = -INFINITY;
+  for (guint i = 0; i < self->n_groups; i += KVASIR_BLOCK)
+    self->passes->scan (self->groups + i, MIN (self->n_groups - i, KVASIR_BLOCK),
+                        self->group_max + i, unused);
+  for (guint i = 0; i < self->n_groups; i++)
+    self->peak = MAX (self->peak, self->group_max[i]);
+}
+
+static void
+scan_all (KvasirPool *self)
+{
+  self->passes->scan (self->blocks, self->n_blocks, self->block_max, self->odd);
+  for (guint b = 0; b < self->n_blocks; b++)
+    {
+      if (!self->odd[b])
+        continue;
+      float *block = take_block (self, b);
+      for (guint i = 0; i < KVASIR_BLOCK; i++)
+        block[i] = make_usable (block[i]);
+      scan_block (self, b);
+    }
+  find_peak (self);
+  self->mass_scale = 0.0f;
 }
 
 void
 kvasir_pool_load (KvasirPool *self, const float *logits)
 {
   guint n_whole = self->n_vocab / KVASIR_BLOCK;
-  kvasir_pass_load (logits, n_whole, self->logits, self->block_max, self->block_mass);
+  for (guint b = 0; b < n_whole; b++)
+    self->blocks[b] = logits + (gsize) b * KVASIR_BLOCK;
   if (n_whole < self->n_blocks)
     {
-      float rest[KVASIR_BLOCK];
       guint first = n_whole * KVASIR_BLOCK;
       for (guint i = 0; i < KVASIR_BLOCK; i++)
-        rest[i] = first + i < self->n_vocab ? logits[first + i] : -INFINITY;
-      kvasir_pass_load (rest, 1, self->logits + first, self->block_max + n_whole,
-                        self->block_mass + n_whole);
+        self->own[first + i] = first + i < self->n_vocab ? logits[first + i] : -INFINITY;
+      self->blocks[n_whole] = self->own + first;
     }
-  self->peak = find_peak (self->block_max, self->n_blocks);
   self->scale = 1.0f;
-  self->mass_scale = 1.0f;
   self->cut = FALSE;
   self->n = 0;
+  scan_all (self);
+}
+
+float *
+kvasir_pool_open (KvasirPool *self)
+{
+  for (guint b = 0; b < self->n_blocks; b++)
+    take_block (self, b);
+  return self->own;
 }
 
 void
 kvasir_pool_refresh (KvasirPool *self)
 {
-  float scale = self->scale;
-  kvasir_pass_load (self->logits, self->n_blocks, self->logits, self->block_max, self->block_mass);
-  self->peak = find_peak (self->block_max, self->n_blocks);
-  self->mass_scale = 1.0f;
-  self->scale = scale;
+  scan_all (self);
 }
 
 static void
 write_logit (KvasirPool *self, gint32 id, float logit)
 {
+  guint b = (guint) id / KVASIR_BLOCK;
   if (self->marks[id])
     return;
   self->marks[id] = 1;
   self->edited[self->n_edited++] = id;
-  self->logits[id] = logit;
+  take_block (self, b)[(guint) id % KVASIR_BLOCK] = logit;
 }
 
 void
 kvasir_pool_edit (KvasirPool *self, gint32 id, float logit)
 {
+  float before = kvasir_pool_get_logit (self, (guint32) id);
   /* What is there stays there, or a penalty that overflows could leave nothing to draw. */
   float usable = isnan (logit) ? -FLT_MAX : CLAMP (logit, -FLT_MAX, FLT_MAX);
-  write_logit (self, id, self->logits[id] > -INFINITY ? usable : -INFINITY);
+  write_logit (self, id, before > -INFINITY ? usable : -INFINITY);
 }
 
 void
@@ -112,7 +175,7 @@ settle_picks (KvasirPool *self)
     {
       guint64 pick = self->picks[i];
       guint32 id = kvasir_pick_get_id (pick);
-      float logit = self->logits[id];
+      float logit = kvasir_pool_get_logit (self, id);
       if (self->marks[id])
         pick = kvasir_pick_pack (logit, id);
       self->picks[n] = pick;
@@ -126,14 +189,9 @@ static void
 settle_blocks (KvasirPool *self)
 {
   for (guint i = 0; i < self->n_edited; i++)
-    {
-      guint b = (guint) self->edited[i] / KVASIR_BLOCK;
-      float *block = self->logits + b * KVASIR_BLOCK;
-      kvasir_pass_load (block, 1, block, self->block_max + b, self->block_mass + b);
-      if (self->mass_scale != 1.0f)
-        kvasir_pass_weigh (block, self->block_max + b, 1, self->mass_scale, self->block_mass + b);
-    }
-  self->peak = find_peak (self->block_max, self->n_blocks);
+    scan_block (self, (guint) self->edited[i] / KVASIR_BLOCK);
+  find_peak (self);
+  self->mass_scale = 0.0f;
 }
 
 void
@@ -150,30 +208,41 @@ kvasir_pool_settle (KvasirPool *self)
   self->n_edited = 0;
 }
 
+/* ---- figures */
+
+static guint
+count_above (const KvasirPool *self, float bound, guint enough)
+{
+  guint n = 0;
+  for (guint b = 0; b < self->n_blocks && n <= enough; b++)
+    if (self->block_max[b] >= bound)
+      n += (guint) __builtin_popcountll (self->passes->find (self->blocks[b], bound));
+  return n;
+}
+
 guint
 kvasir_pool_count (const KvasirPool *self)
 {
-  guint n = 0;
-  if (self->cut)
-    return self->n;
-  for (guint i = 0; i < self->n_vocab; i++)
-    n += self->logits[i] > -INFINITY;
-  return n;
+  return self->cut ? self->n : count_above (self, -FLT_MAX, G_MAXUINT);
 }
 
 static double
 weigh_blocks (KvasirPool *self)
 {
-  if (self->mass_scale != self->scale)
-    {
-      kvasir_pass_weigh (self->logits, self->block_max, self->n_blocks, self->scale,
+  if (self->mass_scale != self->scale || self->mass_peak != self->peak)
+    self->passes->weigh (self->blocks, self->block_max, self->n_blocks, self->peak, self->scale,
                          self->block_mass);
-      self->mass_scale = self->scale;
-    }
-  double total = 0.0;
-  for (guint b = 0; b < self->n_blocks; b++)
-    total += self->block_mass[b] * kvasir_pool_weigh_one (self, self->block_max[b]);
-  return total;
+  self->mass_scale = self->scale;
+  self->mass_peak = self->peak;
+  /* Eight sums, which the processor adds up side by side. */
+  double sums[8] = { 0.0 };
+  guint b = 0;
+  for (; b + 8 <= self->n_blocks; b += 8)
+    for (guint i = 0; i < 8; i++)
+      sums[i] += (double) self->block_mass[b + i];
+  for (; b < self->n_blocks; b++)
+    sums[0] += (double) self->block_mass[b];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 double
@@ -187,22 +256,59 @@ kvasir_pool_weigh (KvasirPool *self)
   return total;
 }
 
+static double
+get_moment (const KvasirPool *self)
+{
+  double sum = 0.0;
+  if (!self->cut)
+    return G_LN2 * self->passes->moment (self->blocks, self->block_max, self->n_blocks, self->peak,
+                                         self->scale);
+  for (guint i = 0; i < self->n; i++)
+    {
+      float x = (kvasir_pick_get_logit (self->picks[i]) - self->peak) * self->scale;
+      /* Far below zero the weight is 0, which infinity must not multiply. */
+      sum += (double) kvasir_exp_negative (x) * (double) MAX (x, -1000.0f);
+    }
+  return sum;
+}
+
 /* H = log Z - sum of p * x, so one logarithm is enough. */
 double
 kvasir_pool_get_entropy (KvasirPool *self)
 {
-  double total = 0.0, sum = 0.0;
-  guint n = self->cut ? self->n : self->n_vocab;
-  for (guint i = 0; i < n; i++)
+  double total = kvasir_pool_weigh (self);
+  return log (total) - get_moment (self) / total;
+}
+
+/* By halving the row of all floats. */
+float
+kvasir_pool_find_bound (const KvasirPool *self, double weight)
+{
+  guint32 enough = (guint32) (kvasir_pick_pack (self->peak, 0) >> 32);
+  guint32 little = (guint32) (kvasir_pick_pack (-INFINITY, 0) >> 32);
+  while (enough + 1 < little)
     {
-      float logit = self->cut ? kvasir_pick_get_logit (self->picks[i]) : self->logits[i];
-      /* Far below zero the weight is 0, which infinity must not multiply. */
-      float x = MAX ((logit - self->peak) * self->scale, -1000.0f);
-      double weight = (double) kvasir_exp_negative (x);
-      total += weight;
-      sum += weight * (double) x;
+      guint32 middle = enough + (little - enough) / 2;
+      float logit = kvasir_pick_get_logit ((guint64) middle << 32);
+      if (kvasir_pool_weigh_one (self, logit) >= weight)
+        enough = middle;
+      else
+        little = middle;
     }
-  return log (total) - sum / total;
+  return kvasir_pick_get_logit ((guint64) enough << 32);
+}
+
+/* ---- picks */
+
+static guint
+add_picks (guint64 *picks, guint n, guint64 found, const float *block, guint first)
+{
+  for (; found != 0; found &= found - 1)
+    {
+      guint i = (guint) __builtin_ctzll (found);
+      picks[n++] = kvasir_pick_pack (block[i], first + i);
+    }
+  return n;
 }
 
 guint
@@ -211,35 +317,55 @@ kvasir_pool_collect (KvasirPool *self, float bound)
   guint n = 0;
   bound = MAX (bound, -FLT_MAX);
   for (guint b = 0; b < self->n_blocks; b++)
-    {
-      if (self->block_max[b] < bound)
-        continue;
-      for (guint i = b * KVASIR_BLOCK; i < (b + 1) * KVASIR_BLOCK; i++)
-        {
-          self->picks[n] = kvasir_pick_pack (self->logits[i], i);
-          n += self->logits[i] >= bound;
-        }
-    }
+    if (self->block_max[b] >= bound)
+      n = add_picks (self->picks, n, self->passes->find (self->blocks[b], bound), self->blocks[b],
+                     b * KVASIR_BLOCK);
   return n;
+}
+
+/* The worst of the @k best of @n picks. */
+static float
+find_worst (guint64 *picks, guint n, guint k)
+{
+  guint64 worst = 0;
+  if (n < k)
+    return -INFINITY;
+  n = kvasir_pick_keep_best (picks, n, k);
+  for (guint i = 0; i < n; i++)
+    worst = MAX (worst, picks[i]);
+  return kvasir_pick_get_logit (worst);
+}
+
+/* The @k-th largest block maximum; so many blocks lie at or above it. That of the groups of blocks
+ * bounds it from below, so that few of the blocks are looked at. */
+static float
+find_bound_of_blocks (KvasirPool *self, guint k)
+{
+  float bound = -INFINITY;
+  guint n = 0;
+  if (k <= self->n_groups)
+    {
+      for (guint i = 0; i < self->n_groups; i++)
+        self->picks[i] = kvasir_pick_pack (self->group_max[i], i);
+      bound = find_worst (self->picks, self->n_groups, k);
+    }
+  bound = MAX (bound, -FLT_MAX);
+  for (guint i = 0; i < self->n_groups; i++)
+    if (self->group_max[i] >= bound)
+      n = add_picks (self->picks, n, self->passes->find (self->groups[i], bound), self->groups[i],
+                     i * KVASIR_BLOCK);
+  return find_worst (self->picks, n, k);
 }
 
 /* The k-th largest block maximum is a lower bound of the k-th largest logit. */
 guint
 kvasir_pool_collect_best (KvasirPool *self, guint k)
 {
-  float bound = -INFINITY;
-  if (k < self->n_blocks)
-    {
-      for (guint b = 0; b < self->n_blocks; b++)
-        self->picks[b] = kvasir_pick_pack (self->block_max[b], b);
-      guint n = kvasir_pick_keep_best (self->picks, self->n_blocks, k);
-      guint64 worst = 0;
-      for (guint i = 0; i < n; i++)
-        worst = MAX (worst, self->picks[i]);
-      bound = kvasir_pick_get_logit (worst);
-    }
+  float bound = k < self->n_blocks ? find_bound_of_blocks (self, k) : -INFINITY;
   return kvasir_pick_keep_best (self->picks, kvasir_pool_collect (self, bound), k);
 }
+
+/* ---- cuts */
 
 void
 kvasir_pool_cut (KvasirPool *self, guint n)
@@ -251,32 +377,173 @@ kvasir_pool_cut (KvasirPool *self, guint n)
     self->peak = MAX (self->peak, kvasir_pick_get_logit (self->picks[i]));
 }
 
+/* Of those of a block that are as good as @worst the ones behind it go. */
+static void
+drop_ties (KvasirPool *self, guint b, guint64 worst)
+{
+  float bound = kvasir_pick_get_logit (worst);
+  const float *block = self->blocks[b];
+  guint64 found =
+      self->passes->find (block, bound) & ~self->passes->find (block, nextafterf (bound, INFINITY));
+  for (; found != 0; found &= found - 1)
+    {
+      guint i = (guint) __builtin_ctzll (found);
+      if (b * KVASIR_BLOCK + i > kvasir_pick_get_id (worst))
+        take_block (self, b)[i] = -INFINITY;
+    }
+}
+
+/* Writes -inf over all that is behind @worst. */
+static void
+sink (KvasirPool *self, guint64 worst)
+{
+  float bound = kvasir_pick_get_logit (worst);
+  for (guint b = 0; b < self->n_blocks; b++)
+    {
+      if (self->block_max[b] < bound)
+        {
+          self->blocks[b] = empty_block;
+          self->block_max[b] = -INFINITY;
+          continue;
+        }
+      float *own = self->own + (gsize) b * KVASIR_BLOCK;
+      self->passes->floor (self->blocks[b], bound, own);
+      self->blocks[b] = own;
+      drop_ties (self, b, worst);
+      if (self->block_max[b] == bound)
+        scan_block (self, b);
+    }
+  find_peak (self);
+  self->mass_scale = 0.0f;
+}
+
+void
+kvasir_pool_keep_above (KvasirPool *self, float bound)
+{
+  guint n = 0;
+  bound = MAX (bound, -FLT_MAX);
+  if (!self->cut && count_above (self, bound, MAX_PICKS) > MAX_PICKS)
+    sink (self, kvasir_pick_pack (bound, G_MAXUINT32));
+  else if (!self->cut)
+    kvasir_pool_cut (self, kvasir_pool_collect (self, bound));
+  else
+    {
+      for (guint i = 0; i < self->n; i++)
+        {
+          self->picks[n] = self->picks[i];
+          n += kvasir_pick_get_logit (self->picks[i]) >= bound;
+        }
+      kvasir_pool_cut (self, n);
+    }
+}
+
+/* How much weighs what lies by how many eighths of a nat below the peak. */
+static void
+sort_masses (const KvasirPool *self, float deepest, double *masses)
+{
+  float weights[KVASIR_BLOCK];
+  gint32 buckets[KVASIR_BLOCK];
+  for (guint b = 0; b < self->n_blocks; b++)
+    {
+      if (self->block_max[b] < deepest)
+        continue;
+      self->passes->sort (self->blocks[b], self->peak, self->scale, weights, buckets);
+      for (guint i = 0; i < KVASIR_BLOCK; i++)
+        masses[buckets[i]] += (double) weights[i];
+    }
+}
+
+/* Makes picks of what lies in @bucket. Its bounds are found by dividing, the bucket by multiplying,
+ * so that one next to it is looked at, too. */
+static guint
+collect_bucket (KvasirPool *self, gint32 bucket)
+{
+  float width = 0.125f / self->scale;
+  float low = self->peak - (float) (bucket + 2) * width;
+  float high = self->peak - (float) (bucket - 1) * width;
+  float weights[KVASIR_BLOCK];
+  gint32 buckets[KVASIR_BLOCK];
+  guint n = 0;
+  low = bucket == KVASIR_BUCKETS - 1 ? -FLT_MAX : MAX (low, -FLT_MAX);
+  for (guint b = 0; b < self->n_blocks; b++)
+    {
+      const float *block = self->blocks[b];
+      if (self->block_max[b] < low)
+        continue;
+      guint64 found = self->passes->find (block, low) & ~self->passes->find (block, high);
+      if (found == 0)
+        continue;
+      self->passes->sort (block, self->peak, self->scale, weights, buckets);
+      for (guint i = 0; i < KVASIR_BLOCK; i++)
+        if (buckets[i] != bucket)
+          found &= ~((guint64) 1 << i);
+      n = add_picks (self->picks, n, found, block, b * KVASIR_BLOCK);
+    }
+  return n;
+}
+
+/* The bucket in which the mass is reached holds few; only these are put in order. */
+static void
+keep_mass_of_many (KvasirPool *self, double mass, float deepest)
+{
+  KvasirPickWeight weight = { self->peak, self->scale, NULL };
+  double masses[KVASIR_BUCKETS] = { 0.0 };
+  double done = 0.0;
+  gint32 bucket = 0;
+  guint64 worst = 0;
+
+  sort_masses (self, deepest, masses);
+  for (; bucket < (gint32) KVASIR_BUCKETS && done + masses[bucket] < mass; bucket++)
+    done += masses[bucket];
+  if (bucket == KVASIR_BUCKETS)
+    return;
+  guint n = collect_bucket (self, bucket);
+  n = kvasir_pick_keep_mass (self->picks, n, mass - done, &weight);
+  for (guint i = 0; i < n; i++)
+    worst = MAX (worst, self->picks[i]);
+  if (n > 0)
+    sink (self, worst);
+}
+
+void
+kvasir_pool_keep_mass (KvasirPool *self, double mass, float deepest)
+{
+  KvasirPickWeight weight = { self->peak, self->scale, NULL };
+  guint n = self->n;
+  deepest = MAX (deepest, -FLT_MAX);
+  if (!self->cut && count_above (self, deepest, MAX_PICKS) > MAX_PICKS)
+    {
+      keep_mass_of_many (self, mass, deepest);
+      return;
+    }
+  if (!self->cut)
+    n = kvasir_pool_collect (self, deepest);
+  kvasir_pool_cut (self, kvasir_pick_keep_mass (self->picks, n, mass, &weight));
+}
+
+/* ---- drawing */
+
 /* The block first, then inside it. The sum of the differences can round past the last one. */
 static guint32
 find_in_blocks (const KvasirPool *self, double target)
 {
   guint last = 0;
-  double factor = 1.0;
   for (guint b = 0; b < self->n_blocks; b++)
     {
-      double f = kvasir_pool_weigh_one (self, self->block_max[b]);
-      double mass = self->block_mass[b] * f;
+      double mass = (double) self->block_mass[b];
       if (mass <= 0.0)
         continue;
       last = b;
-      factor = f;
       if (target < mass)
         break;
       target -= mass;
     }
   guint32 id = last * KVASIR_BLOCK;
-  float max = self->block_max[last];
-  target /= factor;
-  for (guint i = last * KVASIR_BLOCK; i < (last + 1) * KVASIR_BLOCK; i++)
+  for (guint i = 0; i < KVASIR_BLOCK; i++)
     {
-      double weight = (double) kvasir_exp_negative ((self->logits[i] - max) * self->scale);
+      double weight = kvasir_pool_weigh_one (self, self->blocks[last][i]);
       if (weight > 0.0)
-        id = i;
+        id = last * KVASIR_BLOCK + i;
       target -= weight;
       if (target < 0.0)
         break;

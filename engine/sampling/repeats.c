@@ -115,7 +115,7 @@ kvasir_repeats_penalise (KvasirRepeats *self, KvasirPool *pool)
     {
       gint32 id = get_token (self, i);
       /* The second of two edits does not count, so an id that is there twice does no harm. */
-      float logit = pool->logits[id] * pool->scale;
+      float logit = kvasir_pool_get_logit (pool, (guint32) id) * pool->scale;
       logit = logit > 0.0f ? logit / p->repeat_penalty : logit * p->repeat_penalty;
       logit -= (float) self->counts[id] * p->frequency_penalty + p->presence_penalty;
       kvasir_pool_edit (pool, id, logit / pool->scale);
@@ -217,7 +217,8 @@ kvasir_repeats_dry (KvasirRepeats *self, KvasirPool *pool)
       self->longest[id] = 0;
       if (length > 0 && !(self->breaks[id] & BREAKS_ALONE))
         kvasir_pool_edit (pool, id,
-                          pool->logits[id] - get_dry_penalty (p, length - 1) / pool->scale);
+                          kvasir_pool_get_logit (pool, (guint32) id) -
+                              get_dry_penalty (p, length - 1) / pool->scale);
     }
   kvasir_pool_settle (pool);
 }

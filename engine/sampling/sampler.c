@@ -116,7 +116,8 @@ apply_biases (KvasirSampler *self)
       if (b->bias == -INFINITY)
         kvasir_pool_remove (&self->pool, b->id);
       else
-        kvasir_pool_edit (&self->pool, b->id, self->pool.logits[b->id] + b->bias);
+        kvasir_pool_edit (&self->pool, b->id,
+                          kvasir_pool_get_logit (&self->pool, (guint32) b->id) + b->bias);
     }
   kvasir_pool_settle (&self->pool);
 }
@@ -233,7 +234,7 @@ run_chain (KvasirSampler *self, guint first)
 static KvasirCandidate
 make_candidate (const KvasirSampler *self, const Before *before, guint32 id)
 {
-  float logit = self->pool.logits[id];
+  float logit = kvasir_pool_get_logit (&self->pool, id);
   float x = MIN (logit - before->peak, 0.0f);
   return (KvasirCandidate){
     .id = (gint32) id,
@@ -276,7 +277,9 @@ fill_chances (KvasirSampler *self, double total, KvasirSample *out)
       pool->marks[c->id] = 0;
       c->p_after = 0.0f;
       if (there[i])
-        c->p_after = (float) (kvasir_pool_weigh_one (pool, pool->logits[c->id]) / total);
+        c->p_after =
+            (float) (kvasir_pool_weigh_one (pool, kvasir_pool_get_logit (pool, (guint32) c->id)) /
+                     total);
       if (c->id == out->chosen.id)
         out->chosen.p_before = c->p_before;
     }
@@ -291,7 +294,8 @@ draw (KvasirSampler *self, const Before *before, KvasirSample *out)
   guint32 id = kvasir_pool_find (pool, target);
 
   out->chosen = make_candidate (self, before, id);
-  out->chosen.p_after = (float) (kvasir_pool_weigh_one (pool, pool->logits[id]) / total);
+  out->chosen.p_after =
+      (float) (kvasir_pool_weigh_one (pool, kvasir_pool_get_logit (pool, id)) / total);
   out->n_candidates = kvasir_pool_count (pool);
   fill_chances (self, total, out);
 }
@@ -311,12 +315,14 @@ mask_pool (KvasirSampler *self)
   const KvasirTokenFilter *filter = self->filter;
   KvasirPool *pool = &self->pool;
 
+  float *logits = kvasir_pool_open (pool);
+
   if (filter->mask != NULL)
-    filter->mask (filter->user, pool->logits, pool->n_vocab);
+    filter->mask (filter->user, logits, pool->n_vocab);
   else
     for (guint i = 0; i < pool->n_vocab; i++)
-      if (pool->logits[i] > -INFINITY && !filter->allows (filter->user, (gint32) i))
-        pool->logits[i] = -INFINITY;
+      if (logits[i] > -INFINITY && !filter->allows (filter->user, (gint32) i))
+        logits[i] = -INFINITY;
   kvasir_pool_refresh (pool);
 }
 

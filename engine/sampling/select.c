@@ -16,8 +16,8 @@ weigh (const Rule *rule, guint64 pick)
   const KvasirPickWeight *by = rule->weight;
   if (by == NULL)
     return 1.0;
-  float logit =
-      by->logits != NULL ? by->logits[kvasir_pick_get_id (pick)] : kvasir_pick_get_logit (pick);
+  guint32 id = kvasir_pick_get_id (pick);
+  float logit = by->blocks != NULL ? by->blocks[id / 64][id % 64] : kvasir_pick_get_logit (pick);
   return (double) kvasir_exp_negative ((logit - by->peak) * by->scale);
 }
 

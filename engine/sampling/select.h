@@ -67,12 +67,12 @@ kvasir_exp_negative (float x)
 /* Keeps the @n_wanted best at the front, in no order. Returns how many there are. */
 guint kvasir_pick_keep_best (guint64 *picks, guint n, guint n_wanted);
 /* How much a pick weighs: exp ((logit - peak) * scale), of the logit in it or, where its order is
- * another, of the one that @logits holds for its id. */
+ * another, of the one that @blocks hold for its id. */
 typedef struct
 {
   float peak;
   float scale;
-  const float *logits; /* (unowned) (nullable) */
+  const float *const *blocks; /* (unowned) (nullable): of 64 */
 } KvasirPickWeight;
 
 /* Keeps the shortest row of best ones whose weights reach @mass. */
