@@ -21,7 +21,7 @@ NAME (get_weight) (VEC logit, VEC peak, VEC factor, VEC *log2_weight)
   p = ADD (MUL (p, f), SET (0.693147004f));
   p = ADD (MUL (p, f), SET (1.0f));
   *log2_weight = t;
-  return KEEP_WHERE (ABOVE (t, SET (LEAST_LOG2)), ADD_EXPONENT (p, rounded));
+  return ADD_EXPONENT (p, rounded);
 }
 
 static INLINE_TARGET void
@@ -78,18 +78,18 @@ NAME (moment) (
   double total = 0.0;
   for (guint b = 0; b < n_blocks; b++)
     {
-      VEC sums[N_LANES], t;
+      VEC sums[N_ROWS][N_LANES], t;
       if ((maxima[b] - peak) * scale < LEAST_LOG)
         continue;
-      for (guint i = 0; i < N_LANES; i++)
-        sums[i] = SET (0.0f);
       for (guint row = 0; row < N_ROWS; row++)
         for (guint i = 0; i < N_LANES; i++)
           {
             VEC w = NAME (get_weight) (LOAD (blocks[b] + row * 16 + i * W), peaks, factor, &t);
-            sums[i] = ADD (sums[i], MUL (w, t));
+            sums[row][i] = MUL (w, t);
           }
-      total += (double) REDUCE_ADD (sums);
+      for (guint i = 0; i < N_LANES; i++)
+        sums[0][i] = ADD (ADD (sums[0][i], sums[1][i]), ADD (sums[2][i], sums[3][i]));
+      total += (double) REDUCE_ADD (sums[0]);
     }
   return total;
 }
@@ -121,25 +121,44 @@ NAME (spread) (const float *const *blocks, guint n_blocks, float peak, double *s
   return n;
 }
 
-static INLINE_TARGET guint64
-NAME (find) (const float *block, float bound)
+static INLINE_TARGET guint
+NAME (count) (
+    const float *const *blocks, const float *maxima, guint n_blocks, float bound, guint enough)
 {
   const VEC bounds = SET (bound);
+  guint n = 0;
+  for (guint b = 0; b < n_blocks && n <= enough; b++)
+    if (maxima[b] >= bound)
+      for (guint i = 0; i < KVASIR_BLOCK; i += W)
+        n += COUNT (AT_LEAST (LOAD (blocks[b] + i), bounds));
+  return n;
+}
+
+static INLINE_TARGET guint64
+NAME (find) (const float *block, float low, float high)
+{
+  const VEC lows = SET (low), highs = SET (high);
   guint64 found = 0;
-  for (guint i = 0; i < KVASIR_BLOCK / W; i++)
-    found |= GET_BITS (AT_LEAST (LOAD (block + i * W), bounds)) << (i * W);
+  for (guint i = 0; i < KVASIR_BLOCK; i += W)
+    {
+      VEC v = LOAD (block + i);
+      found |= GET_BITS (BOTH (AT_LEAST (v, lows), BELOW (v, highs))) << i;
+    }
   return found;
 }
 
-static INLINE_TARGET void
+static INLINE_TARGET guint64
 NAME (floor) (const float *block, float bound, float *to)
 {
   const VEC bounds = SET (bound), never = SET (-__builtin_inff ());
+  guint64 equal = 0;
   for (guint i = 0; i < KVASIR_BLOCK; i += W)
     {
       VEC v = LOAD (block + i);
       STORE (to + i, SELECT (AT_LEAST (v, bounds), v, never));
+      equal |= GET_BITS (EQUAL (v, bounds)) << i;
     }
+  return equal;
 }
 
 static INLINE_TARGET void
@@ -155,8 +174,9 @@ NAME (sort) (const float *block, float peak, float scale, float *weights, gint32
     }
 }
 
-static const KvasirPasses NAME (passes) = { NAME (scan), NAME (weigh), NAME (moment), NAME (spread),
-                                            NAME (find), NAME (floor), NAME (sort) };
+static const KvasirPasses NAME (passes) = { NAME (scan),   NAME (weigh), NAME (moment),
+                                            NAME (spread), NAME (count), NAME (find),
+                                            NAME (floor),  NAME (sort) };
 
 #undef N_LANES
 #undef N_ROWS
@@ -176,8 +196,10 @@ static const KvasirPasses NAME (passes) = { NAME (scan), NAME (weigh), NAME (mom
 #undef MUL
 #undef MAX_OF
 #undef MIN_OF
-#undef ABOVE
 #undef AT_LEAST
+#undef BELOW
+#undef EQUAL
+#undef BOTH
 #undef NOT_USABLE
 #undef OR
 #undef IS_ANY

@@ -10,8 +10,9 @@
 /* Adding and subtracting 1.5 * 2^23 rounds to a whole number, which the low bits of the sum are. */
 #define ROUNDING 12582912.0f
 #define LOG2_E 1.44269504f
-/* Below these, in bits and in nats, a weight is 0. */
-#define LEAST_LOG2 -125.5f
+/* Nothing weighs less than this many bits, not even what is -inf, which no sum can tell; blocks
+ * whose best lies deeper than this many nats weigh nothing. */
+#define LEAST_LOG2 -126.0f
 #define LEAST_LOG -87.0f
 
 /* ---- one at a time, sixteen lanes in an array */
@@ -64,8 +65,10 @@ reduce_max_16 (const float *v)
 /* Of an unordered pair the second, as the processor's instructions have it. */
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
-#define ABOVE(a, b) ((guint) ((a) > (b)))
 #define AT_LEAST(a, b) ((guint) ((a) >= (b)))
+#define BELOW(a, b) ((guint) ((a) < (b)))
+#define EQUAL(a, b) ((guint) ((a) == (b)))
+#define BOTH(a, b) ((a) & (b))
 #define NOT_USABLE(v) ((guint) !((v) <= FLT_MAX))
 #define OR(a, b) ((a) | (b))
 #define IS_ANY(m) ((guint8) ((m) != 0))
@@ -124,8 +127,10 @@ add_exponent_8 (__m256 p, __m256 rounded)
 #define MUL(a, b) _mm256_mul_ps (a, b)
 #define MAX_OF(a, b) _mm256_max_ps (a, b)
 #define MIN_OF(a, b) _mm256_min_ps (a, b)
-#define ABOVE(a, b) _mm256_cmp_ps (a, b, _CMP_GT_OQ)
 #define AT_LEAST(a, b) _mm256_cmp_ps (a, b, _CMP_GE_OQ)
+#define BELOW(a, b) _mm256_cmp_ps (a, b, _CMP_LT_OQ)
+#define EQUAL(a, b) _mm256_cmp_ps (a, b, _CMP_EQ_OQ)
+#define BOTH(a, b) _mm256_and_ps (a, b)
 #define NOT_USABLE(v) _mm256_cmp_ps (v, _mm256_set1_ps (FLT_MAX), _CMP_NLE_UQ)
 #define OR(a, b) _mm256_or_ps (a, b)
 #define IS_ANY(m) ((guint8) (_mm256_movemask_ps (m) != 0))
@@ -184,8 +189,10 @@ add_exponent_16 (__m512 p, __m512 rounded)
 #define MUL(a, b) _mm512_mul_ps (a, b)
 #define MAX_OF(a, b) _mm512_max_ps (a, b)
 #define MIN_OF(a, b) _mm512_min_ps (a, b)
-#define ABOVE(a, b) _mm512_cmp_ps_mask (a, b, _CMP_GT_OQ)
 #define AT_LEAST(a, b) _mm512_cmp_ps_mask (a, b, _CMP_GE_OQ)
+#define BELOW(a, b) _mm512_cmp_ps_mask (a, b, _CMP_LT_OQ)
+#define EQUAL(a, b) _mm512_cmp_ps_mask (a, b, _CMP_EQ_OQ)
+#define BOTH(a, b) ((__mmask16) ((a) & (b)))
 #define NOT_USABLE(v) _mm512_cmp_ps_mask (v, _mm512_set1_ps (FLT_MAX), _CMP_NLE_UQ)
 #define OR(a, b) ((__mmask16) ((a) | (b)))
 #define IS_ANY(m) ((guint8) ((m) != 0))

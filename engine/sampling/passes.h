@@ -2,8 +2,10 @@
  *
  * Logits lie in blocks of 64, which need not lie side by side; the last one is filled up with -inf.
  * The bits of the results do not depend on how many the processor does at once: sums are of sixteen
- * lanes in one order, and nothing is fused. A weight is exp ((logit - peak) * scale), within 2e-6
- * of the right value and 0 where that is below e^-87. Pure functions. Thread: any.
+ * lanes in one order, and nothing is fused. A weight is exp ((logit - peak) * scale); its relative
+ * error grows with the depth of the exponent, by 2e-7 for each nat. What lies below e^-87, -inf
+ * too, may weigh anything up to that: it makes no difference to a sum that the peak is in. Pure
+ * functions. Thread: any.
  */
 #pragma once
 
@@ -33,10 +35,13 @@ typedef struct
   /* Of the logits above -inf: how many, and the sums of (logit - peak) and its square. */
   guint (*spread) (
       const float *const *blocks, guint n_blocks, float peak, double *sum, double *squares);
-  /* Bit i: the block's logit i is at least @bound. */
-  guint64 (*find) (const float *block, float bound);
-  /* Copies a block; what is below @bound becomes -inf. */
-  void (*floor) (const float *block, float bound, float *to);
+  /* How many are at least @bound; stops where that are more than @enough. */
+  guint (*count) (
+      const float *const *blocks, const float *maxima, guint n_blocks, float bound, guint enough);
+  /* Bit i: the block's logit i is at least @low and less than @high. */
+  guint64 (*find) (const float *block, float low, float high);
+  /* Copies a block; what is below @bound becomes -inf. The bits of those that are @bound. */
+  guint64 (*floor) (const float *block, float bound, float *to);
   /* Of each of a block: its weight, and its distance from the peak in eighths of a nat of the
    * weight, at most KVASIR_BUCKETS - 1. */
   void (*sort) (const float *block, float peak, float scale, float *weights, gint32 *buckets);

@@ -5,6 +5,8 @@
 
 /* With more than this a list takes longer than passes over all. */
 #define MAX_PICKS 2048
+/* One of so many blocks shows how all are. */
+#define SHOWN 16
 
 static const float empty_block[KVASIR_BLOCK] = {
 #define EIGHT -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY
@@ -213,11 +215,7 @@ kvasir_pool_settle (KvasirPool *self)
 static guint
 count_above (const KvasirPool *self, float bound, guint enough)
 {
-  guint n = 0;
-  for (guint b = 0; b < self->n_blocks && n <= enough; b++)
-    if (self->block_max[b] >= bound)
-      n += (guint) __builtin_popcountll (self->passes->find (self->blocks[b], bound));
-  return n;
+  return self->passes->count (self->blocks, self->block_max, self->n_blocks, bound, enough);
 }
 
 guint
@@ -318,8 +316,8 @@ kvasir_pool_collect (KvasirPool *self, float bound)
   bound = MAX (bound, -FLT_MAX);
   for (guint b = 0; b < self->n_blocks; b++)
     if (self->block_max[b] >= bound)
-      n = add_picks (self->picks, n, self->passes->find (self->blocks[b], bound), self->blocks[b],
-                     b * KVASIR_BLOCK);
+      n = add_picks (self->picks, n, self->passes->find (self->blocks[b], bound, INFINITY),
+                     self->blocks[b], b * KVASIR_BLOCK);
   return n;
 }
 
@@ -352,8 +350,8 @@ find_bound_of_blocks (KvasirPool *self, guint k)
   bound = MAX (bound, -FLT_MAX);
   for (guint i = 0; i < self->n_groups; i++)
     if (self->group_max[i] >= bound)
-      n = add_picks (self->picks, n, self->passes->find (self->groups[i], bound), self->groups[i],
-                     i * KVASIR_BLOCK);
+      n = add_picks (self->picks, n, self->passes->find (self->groups[i], bound, INFINITY),
+                     self->groups[i], i * KVASIR_BLOCK);
   return find_worst (self->picks, n, k);
 }
 
@@ -377,19 +375,16 @@ kvasir_pool_cut (KvasirPool *self, guint n)
     self->peak = MAX (self->peak, kvasir_pick_get_logit (self->picks[i]));
 }
 
-/* Of those of a block that are as good as @worst the ones behind it go. */
+/* Of a block's @ties those behind the token @last go. */
 static void
-drop_ties (KvasirPool *self, guint b, guint64 worst)
+drop_ties (KvasirPool *self, guint b, guint64 ties, guint32 last)
 {
-  float bound = kvasir_pick_get_logit (worst);
-  const float *block = self->blocks[b];
-  guint64 found =
-      self->passes->find (block, bound) & ~self->passes->find (block, nextafterf (bound, INFINITY));
-  for (; found != 0; found &= found - 1)
+  float *own = self->own + (gsize) b * KVASIR_BLOCK;
+  for (; ties != 0; ties &= ties - 1)
     {
-      guint i = (guint) __builtin_ctzll (found);
-      if (b * KVASIR_BLOCK + i > kvasir_pick_get_id (worst))
-        take_block (self, b)[i] = -INFINITY;
+      guint i = (guint) __builtin_ctzll (ties);
+      if (b * KVASIR_BLOCK + i > last)
+        own[i] = -INFINITY;
     }
 }
 
@@ -407,9 +402,9 @@ sink (KvasirPool *self, guint64 worst)
           continue;
         }
       float *own = self->own + (gsize) b * KVASIR_BLOCK;
-      self->passes->floor (self->blocks[b], bound, own);
+      guint64 ties = self->passes->floor (self->blocks[b], bound, own);
       self->blocks[b] = own;
-      drop_ties (self, b, worst);
+      drop_ties (self, b, ties, kvasir_pick_get_id (worst));
       if (self->block_max[b] == bound)
         scan_block (self, b);
     }
@@ -437,20 +432,70 @@ kvasir_pool_keep_above (KvasirPool *self, float bound)
     }
 }
 
-/* How much weighs what lies by how many eighths of a nat below the peak. */
-static void
-sort_masses (const KvasirPool *self, float deepest, double *masses)
+/* Adds to @masses what at or above @bound, in each @step-th block, weighs, by how many eighths of a
+ * nat it lies below the peak. Returns the sum. */
+static double
+sort_masses (const KvasirPool *self, float bound, guint step, double *masses)
 {
   float weights[KVASIR_BLOCK];
   gint32 buckets[KVASIR_BLOCK];
-  for (guint b = 0; b < self->n_blocks; b++)
+  double total = 0.0;
+  for (guint b = 0; b < self->n_blocks; b += step)
     {
-      if (self->block_max[b] < deepest)
+      const float *block = self->blocks[b];
+      if (self->block_max[b] < bound)
         continue;
-      self->passes->sort (self->blocks[b], self->peak, self->scale, weights, buckets);
-      for (guint i = 0; i < KVASIR_BLOCK; i++)
-        masses[buckets[i]] += (double) weights[i];
+      self->passes->sort (block, self->peak, self->scale, weights, buckets);
+      for (guint64 found = self->passes->find (block, bound, INFINITY); found != 0;
+           found &= found - 1)
+        {
+          guint i = (guint) __builtin_ctzll (found);
+          masses[buckets[i]] += (double) weights[i];
+        }
+      total += (double) self->block_mass[b];
     }
+  return total;
+}
+
+static gint32
+find_bucket (const double *masses, double goal, double *done)
+{
+  gint32 bucket = 0;
+  *done = 0.0;
+  for (; bucket < (gint32) KVASIR_BUCKETS && *done + masses[bucket] < goal; bucket++)
+    *done += masses[bucket];
+  return bucket;
+}
+
+/* Sorts no more than has to be: some of the blocks show about where the mass is reached, and only
+ * if it is not reached there after all, what lies deeper is sorted, too. */
+static gint32
+find_bucket_of_mass (KvasirPool *self, double mass, float deepest, double *done)
+{
+  double masses[KVASIR_BUCKETS] = { 0.0 };
+  double rest = kvasir_pool_weigh (self) - mass;
+  double some = sort_masses (self, deepest, SHOWN, masses);
+  double share = mass / (mass + rest) + 0.5 * rest / (mass + rest);
+  gint32 shown = find_bucket (masses, share * some, done);
+  /* One bucket deeper, so that rounding leaves those up to the one shown whole. */
+  float guess = self->peak - (float) (shown + 2) * 0.125f / self->scale;
+
+  memset (masses, 0, sizeof masses);
+  sort_masses (self, MAX (guess, deepest), 1, masses);
+  gint32 bucket = find_bucket (masses, mass, done);
+  if (bucket <= shown || guess <= deepest)
+    return bucket;
+  memset (masses, 0, sizeof masses);
+  sort_masses (self, deepest, 1, masses);
+  return find_bucket (masses, mass, done);
+}
+
+/* As the passes do it. */
+static gint32
+get_bucket (const KvasirPool *self, float logit)
+{
+  float depth = (logit - self->peak) * (self->scale * -8.0f);
+  return (gint32) MIN (depth, (float) (KVASIR_BUCKETS - 1));
 }
 
 /* Makes picks of what lies in @bucket. Its bounds are found by dividing, the bucket by multiplying,
@@ -461,8 +506,6 @@ collect_bucket (KvasirPool *self, gint32 bucket)
   float width = 0.125f / self->scale;
   float low = self->peak - (float) (bucket + 2) * width;
   float high = self->peak - (float) (bucket - 1) * width;
-  float weights[KVASIR_BLOCK];
-  gint32 buckets[KVASIR_BLOCK];
   guint n = 0;
   low = bucket == KVASIR_BUCKETS - 1 ? -FLT_MAX : MAX (low, -FLT_MAX);
   for (guint b = 0; b < self->n_blocks; b++)
@@ -470,14 +513,13 @@ collect_bucket (KvasirPool *self, gint32 bucket)
       const float *block = self->blocks[b];
       if (self->block_max[b] < low)
         continue;
-      guint64 found = self->passes->find (block, low) & ~self->passes->find (block, high);
-      if (found == 0)
-        continue;
-      self->passes->sort (block, self->peak, self->scale, weights, buckets);
-      for (guint i = 0; i < KVASIR_BLOCK; i++)
-        if (buckets[i] != bucket)
-          found &= ~((guint64) 1 << i);
-      n = add_picks (self->picks, n, found, block, b * KVASIR_BLOCK);
+      guint64 found = self->passes->find (block, low, high);
+      for (; found != 0; found &= found - 1)
+        {
+          guint i = (guint) __builtin_ctzll (found);
+          self->picks[n] = kvasir_pick_pack (block[i], b * KVASIR_BLOCK + i);
+          n += get_bucket (self, block[i]) == bucket;
+        }
     }
   return n;
 }
@@ -487,14 +529,10 @@ static void
 keep_mass_of_many (KvasirPool *self, double mass, float deepest)
 {
   KvasirPickWeight weight = { self->peak, self->scale, NULL };
-  double masses[KVASIR_BUCKETS] = { 0.0 };
-  double done = 0.0;
-  gint32 bucket = 0;
+  double done;
   guint64 worst = 0;
+  gint32 bucket = find_bucket_of_mass (self, mass, deepest, &done);
 
-  sort_masses (self, deepest, masses);
-  for (; bucket < (gint32) KVASIR_BUCKETS && done + masses[bucket] < mass; bucket++)
-    done += masses[bucket];
   if (bucket == KVASIR_BUCKETS)
     return;
   guint n = collect_bucket (self, bucket);
