@@ -1,5 +1,7 @@
 /* kvasir-cli bench: how fast a model reads and writes here. */
+#include "app/cli/bench-draft.h"
 #include "app/cli/cli.h"
+#include "app/cli/draft-args.h"
 
 /* Before anything is measured: caches and threads wake up. */
 #define WARM_PREFILL 16
@@ -131,11 +133,53 @@ bench (const KvasirDeviceArgs *device_args, const char *name, const BenchArgs *a
   return KVASIR_EXIT_OK;
 }
 
+static int
+bench_draft (const KvasirDeviceArgs *device_args, KvasirDraftBench *draft, gboolean json)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (KvasirDevice) device = kvasir_cli_open_device (device_args, &error);
+  g_autofree char *path = device != NULL ? kvasir_cli_find_file (draft->path, &error) : NULL;
+  KvasirDraftResult result;
+
+  if (path == NULL)
+    return kvasir_cli_fail (error);
+  draft->path = path;
+  if (!kvasir_bench_draft (device, draft, &result, &error))
+    return kvasir_cli_fail (error);
+  if (json)
+    kvasir_cli_print_json (kvasir_bench_draft_to_json (&result));
+  else
+    kvasir_bench_draft_print (&result);
+  return KVASIR_EXIT_OK;
+}
+
+/* As in a chat, with the types that are asked for; states are kept for wrong guesses to go back to.
+ */
+static gboolean
+fill_draft (const BenchArgs *args,
+            KvasirDraftArgs *draft_args,
+            KvasirDraftBench *draft,
+            GError **error)
+{
+  if (!kvasir_draft_args_settle (draft_args, &draft->guesses, error))
+    return FALSE;
+  kvasir_context_params_init (&draft->context);
+  draft->context.n_seq_max = 1;
+  draft->context.n_rs_seq = draft->guesses.width;
+  draft->n_tokens = (guint) args->n_decode;
+  return set_type (args->type_k, &draft->context.type_k, error) &&
+         set_type (args->type_v, &draft->context.type_v, error);
+}
+
 int
 kvasir_cli_bench (int argc, char **argv)
 {
   BenchArgs args = { 512, 64, 0, NULL, NULL };
   KvasirDeviceArgs device_args = { NULL, 0 };
+  g_auto (KvasirDraftArgs) draft_args = { 0 };
+  g_autofree char *prompt = NULL;
+  g_autoptr (GError) error = NULL;
+  KvasirDraftBench draft = { 0 };
   gboolean json = FALSE;
   const GOptionEntry entries[] = {
     { "prefill", 0, 0, G_OPTION_ARG_INT, &args.n_prefill, "Tokens read at once (default 512)",
@@ -146,6 +190,9 @@ kvasir_cli_bench (int argc, char **argv)
       "N" },
     { "type-k", 0, 0, G_OPTION_ARG_STRING, &args.type_k, "Type of keys (default f16)", "TYPE" },
     { "type-v", 0, 0, G_OPTION_ARG_STRING, &args.type_v, "Type of values (default f16)", "TYPE" },
+    KVASIR_DRAFT_ENTRIES (&draft_args),
+    { "prompt", 0, 0, G_OPTION_ARG_STRING, &prompt,
+      "With --draft or --draft-model: what the text is written after", "TEXT" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
     G_OPTION_ENTRY_NULL,
   };
@@ -167,5 +214,11 @@ kvasir_cli_bench (int argc, char **argv)
                   1 << 20, 1 << 20);
       return KVASIR_EXIT_USAGE;
     }
-  return bench (&device_args, argv[1], &args, json);
+  if (!fill_draft (&args, &draft_args, &draft, &error))
+    return kvasir_cli_fail (error);
+  if (draft.guesses.kind == KVASIR_GUESS_OFF)
+    return bench (&device_args, argv[1], &args, json);
+  draft.path = argv[1];
+  draft.prompt = prompt;
+  return bench_draft (&device_args, &draft, json);
 }

@@ -9,6 +9,7 @@
 
 #include "app/cli/answer-args.h"
 #include "app/cli/cli.h"
+#include "app/cli/draft-args.h"
 #include "engine/session/worker.h"
 
 #define CHAT_ID 1
@@ -23,6 +24,7 @@ typedef struct
   GPtrArray *messages; /* (owned) of KvasirMessage, the conversation so far */
   guint64 next_id;
   const KvasirAnswerArgs *answers; /* (unowned) */
+  gboolean guesses;                /* tokens are guessed ahead */
   gboolean is_terminal;
 
   GString *answer;  /* (owned) text of the answer that runs */
@@ -119,7 +121,21 @@ finish (Chat *chat, const KvasirNotice *notice)
         g_printerr ("\n(no cell is left for the rest of this answer)");
       if (notice->reason == KVASIR_DONE_REFUSED)
         g_printerr ("\n(no further token was allowed)");
+      if (chat->guesses)
+        {
+          g_autofree char *text = kvasir_draft_args_format (notice->n_guessed, notice->n_right);
+          g_printerr ("\n(%s)", text);
+        }
     }
+}
+
+/* With a model that can't guess as it was asked to nothing begins. */
+static void
+finish_loading (Chat *chat, const KvasirNotice *notice)
+{
+  chat->is_done = notice->kind == KVASIR_NOTICE_GUESSES || !chat->guesses;
+  if (notice->error != NULL)
+    chat->error = g_error_copy (notice->error);
 }
 
 static void
@@ -140,6 +156,10 @@ take_notice (Chat *chat, const KvasirNotice *notice)
       take_text (chat, notice->text);
       break;
     case KVASIR_NOTICE_LOADED:
+    case KVASIR_NOTICE_GUESSES:
+      clear_progress (chat);
+      finish_loading (chat, notice);
+      break;
     case KVASIR_NOTICE_DONE:
     case KVASIR_NOTICE_FAILED:
       clear_progress (chat);
@@ -305,6 +325,7 @@ typedef struct
   gint n_ctx;
   char *system;                    /* (owned) (nullable) */
   const KvasirAnswerArgs *answers; /* (unowned) */
+  KvasirGuessParams guesses;
 } ChatArgs;
 
 static int
@@ -325,6 +346,8 @@ chat (const KvasirDeviceArgs *device_args, const char *name, const ChatArgs *arg
   self.answers = args->answers;
   if (args->system != NULL)
     add_message (&self, KVASIR_ROLE_SYSTEM, args->system);
+  self.guesses = args->guesses.kind != KVASIR_GUESS_OFF;
+  kvasir_worker_set_guesses (self.worker, &args->guesses);
   kvasir_worker_load (self.worker, path, &params);
   wait_until_done (&self);
   status = self.error != NULL ? kvasir_cli_fail (self.error) : talk (&self);
@@ -336,11 +359,14 @@ int
 kvasir_cli_chat (int argc, char **argv)
 {
   g_auto (KvasirAnswerArgs) answers = { 0 };
-  ChatArgs args = { 4096, NULL, &answers };
+  g_auto (KvasirDraftArgs) draft = { 0 };
+  g_autoptr (GError) error = NULL;
+  ChatArgs args = { .n_ctx = 4096, .answers = &answers };
   KvasirDeviceArgs device_args = { NULL, 0 };
   const GOptionEntry entries[] = {
     { "ctx", 0, 0, G_OPTION_ARG_INT, &args.n_ctx, "Cells (default 4096; 0: as trained)", "N" },
     { "system", 0, 0, G_OPTION_ARG_STRING, &args.system, "What the model is told first", "TEXT" },
+    KVASIR_DRAFT_ENTRIES (&draft),
     G_OPTION_ENTRY_NULL,
   };
   kvasir_answer_args_init (&answers);
@@ -364,5 +390,7 @@ kvasir_cli_chat (int argc, char **argv)
       g_printerr ("kvasir-cli: --ctx: a number from 0 expected, %d found\n", args.n_ctx);
       return KVASIR_EXIT_USAGE;
     }
+  if (!kvasir_draft_args_settle (&draft, &args.guesses, &error))
+    return kvasir_cli_fail (error);
   return chat (&device_args, argc > 1 ? argv[1] : KVASIR_DEFAULT_MODEL, &args);
 }

@@ -457,6 +457,43 @@ test_chat (void)
 }
 
 static void
+test_draft (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama-tied.gguf");
+  g_autofree char *other = cli_data_path ("models/tiny-gemma3.gguf");
+  const char *say = "one two three one two three\n";
+  g_auto (CliResult) plain =
+      cli_run_input (say, "chat", "--temp", "0", "--predict", "60", model, NULL);
+  g_auto (CliResult) lookup = cli_run_input (say, "chat", "--temp", "0", "--predict", "60",
+                                             "--draft", "lookup", "--draft-always", model, NULL);
+  g_auto (CliResult) itself =
+      cli_run_input (say, "chat", "--temp", "0", "--predict", "60", "--draft-model", model,
+                     "--draft-max", "2", "--draft-always", model, NULL);
+  g_auto (CliResult) refused = cli_run_input (say, "chat", "--draft-model", other, model, NULL);
+  g_auto (CliResult) wrong = cli_run ("chat", "--draft", "luck", model, NULL);
+  g_auto (CliResult) both =
+      cli_run ("bench", "--draft", "lookup", "--draft-model", model, model, NULL);
+  g_auto (CliResult) wide =
+      cli_run ("bench", "--draft", "lookup", "--draft-max", "99", model, NULL);
+  g_auto (CliResult) bench =
+      cli_run ("bench", "--draft", "lookup", "--decode", "20", "--json", model, NULL);
+
+  g_assert_cmpint (plain.status, ==, 0);
+  g_assert_null (strstr (plain.err, "drafted"));
+  g_assert_cmpstr (lookup.out, ==, plain.out);
+  g_assert_nonnull (strstr (lookup.err, "(drafted "));
+  g_assert_cmpstr (itself.out, ==, plain.out);
+  g_assert_nonnull (strstr (itself.err, "(100 %))"));
+  g_assert_cmpint (refused.status, ==, 3);
+  g_assert_nonnull (strstr (refused.err, "another vocabulary"));
+  g_assert_cmpint (wrong.status, ==, 2);
+  g_assert_cmpint (both.status, ==, 2);
+  g_assert_cmpint (wide.status, ==, 2);
+  g_assert_cmpint (bench.status, ==, 0);
+  g_assert_nonnull (strstr (bench.out, "\"same\":true"));
+}
+
+static void
 test_chat_without_model (void)
 {
   g_auto (CliResult) result = cli_run ("chat", "/nowhere/x.gguf", NULL);
@@ -592,6 +629,7 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/plan-sliding", test_plan_sliding);
   g_test_add_func ("/app/cli/info-states", test_info_states);
   g_test_add_func ("/app/cli/chat", test_chat);
+  g_test_add_func ("/app/cli/draft", test_draft);
   g_test_add_func ("/app/cli/chat-without-model", test_chat_without_model);
   g_test_add_func ("/app/cli/full-disk-is-no-success", test_full_disk);
   g_test_add_func ("/app/cli/chat-input", test_chat_input);
