@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/grammar/schema.h"
 #include "engine/sampling/order.h"
 
 typedef enum
@@ -180,7 +181,48 @@ samplers_cb (const char *option, const char *value, gpointer data, GError **erro
   return FALSE;
 }
 
+/* ---- the form of an answer */
+
+/* A text for a grammar takes the place of one before it, and of a schema; so the other way round.
+ */
+static void
+take_form (KvasirAnswerArgs *self, gboolean is_schema, char *text)
+{
+  g_clear_pointer (&self->texts.grammar, g_free);
+  g_clear_pointer (&self->texts.schema, g_free);
+  *(is_schema ? &self->texts.schema : &self->texts.grammar) = text;
+}
+
+/* What only a model's tokens can tell is said when it is asked. */
+static gboolean
+form_cb (const char *option, const char *value, gpointer data, GError **error)
+{
+  gboolean is_schema = strstr (option, "schema") != NULL;
+  g_autofree char *text = NULL;
+
+  if (!g_str_has_suffix (option, "-file"))
+    text = g_strdup (value);
+  else if (!g_file_get_contents (value, &text, NULL, error))
+    return FALSE;
+  if (is_schema)
+    {
+      g_autofree char *grammar = kvasir_schema_to_grammar (text, error);
+      if (grammar == NULL)
+        return FALSE;
+    }
+  take_form (data, is_schema, g_steal_pointer (&text));
+  return TRUE;
+}
+
 static const GOptionEntry lists[] = {
+  { "grammar", 0, 0, G_OPTION_ARG_CALLBACK, form_cb, "What the answer is held to, in GBNF",
+    "TEXT" },
+  { "grammar-file", 0, G_OPTION_FLAG_FILENAME, G_OPTION_ARG_CALLBACK, form_cb, "The same, read",
+    "FILE" },
+  { "json-schema", 'j', 0, G_OPTION_ARG_CALLBACK, form_cb,
+    "The answer is JSON that this schema allows", "TEXT" },
+  { "json-schema-file", 0, G_OPTION_FLAG_FILENAME, G_OPTION_ARG_CALLBACK, form_cb, "The same, read",
+    "FILE" },
   { "dry-sequence-breaker", 0, 0, G_OPTION_ARG_CALLBACK, breaker_cb,
     "Ends what DRY takes for a row, in place of \\n, :, \" and *; none: nothing does", "TEXT" },
   { "logit-bias", 0, 0, G_OPTION_ARG_CALLBACK, bias_cb,

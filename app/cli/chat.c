@@ -120,7 +120,7 @@ finish (Chat *chat, const KvasirNotice *notice)
       if (notice->reason == KVASIR_DONE_NO_ROOM)
         g_printerr ("\n(no cell is left for the rest of this answer)");
       if (notice->reason == KVASIR_DONE_REFUSED)
-        g_printerr ("\n(no further token was allowed)");
+        g_printerr ("\n(%s)", notice->error->message);
       if (chat->guesses)
         {
           g_autofree char *text = kvasir_draft_args_format (notice->n_guessed, notice->n_right);

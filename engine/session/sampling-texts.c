@@ -17,6 +17,8 @@ kvasir_sampling_texts_clear (KvasirSamplingTexts *self)
   g_clear_pointer (&self->stops, g_strfreev);
   g_clear_pointer (&self->breakers, g_strfreev);
   g_clear_pointer (&self->biases, g_strfreev);
+  g_clear_pointer (&self->grammar, g_free);
+  g_clear_pointer (&self->schema, g_free);
 }
 
 void
@@ -25,6 +27,8 @@ kvasir_sampling_texts_copy (const KvasirSamplingTexts *self, KvasirSamplingTexts
   to->stops = g_strdupv (self->stops);
   to->breakers = g_strdupv (self->breakers);
   to->biases = g_strdupv (self->biases);
+  to->grammar = g_strdup (self->grammar);
+  to->schema = g_strdup (self->schema);
 }
 
 /* ---- one in a line */

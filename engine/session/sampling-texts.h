@@ -16,6 +16,8 @@ typedef struct
   char **stops;    /* end an answer and are no part of it */
   char **breakers; /* end what DRY counts as repetition */
   char **biases;   /* as kvasir_token_bias_parse() reads them; others are ignored */
+  char *grammar;   /* (owned) (nullable): what an answer is held to, in GBNF; empty: to nothing */
+  char *schema;    /* (owned) (nullable): the same as a JSON schema; only one of them */
 } KvasirSamplingTexts;
 
 /* No stop texts, no biases, and the breakers that DRY is usually used with. */

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "engine/session/answer-form.h"
 #include "engine/session/checkpoints.h"
 #include "engine/session/prompt.h"
 #include "engine/session/session.h"
@@ -37,6 +38,7 @@ typedef struct
   KvasirRequest *request;         /* (owned) (nullable): NULL while none runs */
   KvasirPrompt prompt;            /* (owned) */
   KvasirSampler *sampler;         /* (owned) */
+  KvasirAnswerForm *form;         /* (owned) (nullable): filters for the sampler */
   KvasirDetokenizer *detokenizer; /* (owned) */
   KvasirStopTexts *stop_texts;    /* (owned) (nullable) */
   GArray *text;                   /* (owned) of gint32: the prompt's tokens and those told since */
@@ -70,6 +72,7 @@ struct _KvasirSession
   KvasirMaskTap *mask_tap;  /* (owned) */
   KvasirTemplate *fallback; /* (owned) (nullable): ChatML, where the model has no template */
   gboolean told_of_template;
+  KvasirTokenTrie *trie;          /* (owned) (nullable): made for the first answer with a form */
   KvasirCheckpoints *checkpoints; /* (owned) */
   guint n_cells;                  /* that one sequence may hold */
   guint n_seqs;

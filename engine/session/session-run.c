@@ -54,6 +54,8 @@ finish (KvasirSession *self, KvasirDoneReason reason)
   kvasir_session_drop_guesses (self);
   KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_DONE);
   notice->reason = reason;
+  if (reason == KVASIR_DONE_REFUSED)
+    kvasir_answer_form_explain (self->run.form, &notice->error);
   if (reason == KVASIR_DONE_STOP_TEXT)
     notice->n_kept = kvasir_stop_texts_count_kept (self->run.stop_texts);
   else
@@ -141,6 +143,21 @@ tell_of_form (KvasirSession *self, KvasirPromptForm form)
   kvasir_session_emit (self, &event, NULL, 0);
 }
 
+/* The form begins with the answer, or behind the reasoning that the template opened: its words
+ * behind the last message tell. */
+static void
+begin_form (KvasirRun *run)
+{
+  const GArray *runs = run->prompt.runs;
+  const KvasirMessageRun *last = &g_array_index (runs, KvasirMessageRun, runs->len - 1);
+  guint n = last->role == KVASIR_ROLE_TEMPLATE ? (guint) last->n : 0;
+  if (run->form == NULL)
+    return;
+  kvasir_answer_form_begin (run->form,
+                            &g_array_index (run->prompt.tokens, gint32, run->n_prompt - n), n);
+  kvasir_sampler_set_filter (run->sampler, kvasir_answer_form_get_filter (run->form));
+}
+
 static void
 begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
 {
@@ -166,6 +183,7 @@ begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
       kvasir_sampling_texts_make_sampler (&request->texts, &request->sampling, self->vocab);
   for (guint i = 0; i < run->n_prompt; i++)
     kvasir_sampler_accept (run->sampler, g_array_index (run->prompt.tokens, gint32, i));
+  begin_form (run);
   kvasir_seq_table_claim (self->seqs, seq, request->chat_id, last->id);
   append_runs (self, &run->prompt);
 }
@@ -184,7 +202,9 @@ kvasir_session_start (KvasirSession *self, guint64 request_id, KvasirRequest *re
     .seq = -1,
     .start_us = g_get_monotonic_time (),
   };
-  if (!kvasir_session_plan (self, request, &plan, &error))
+  if (!kvasir_answer_form_make (&self->run.form, &request->texts, self->vocab, &self->trie,
+                                &error) ||
+      !kvasir_session_plan (self, request, &plan, &error))
     return fail (self, error);
   gint seq = kvasir_session_prepare (self, request, &plan, &n_shared, &error);
   if (seq < 0)

@@ -79,6 +79,7 @@ kvasir_session_run_clear (KvasirRun *run)
   g_clear_pointer (&run->request, kvasir_request_free);
   kvasir_prompt_clear (&run->prompt);
   g_clear_pointer (&run->sampler, kvasir_sampler_free);
+  g_clear_pointer (&run->form, kvasir_answer_form_free);
   g_clear_pointer (&run->detokenizer, kvasir_detokenizer_free);
   g_clear_pointer (&run->text, g_array_unref);
   g_clear_pointer (&run->stop_texts, kvasir_stop_texts_free);
@@ -92,6 +93,7 @@ kvasir_session_free (KvasirSession *self)
     return;
   kvasir_session_run_clear (&self->run);
   g_clear_pointer (&self->fallback, kvasir_template_free);
+  kvasir_token_trie_free (self->trie);
   kvasir_guesser_free (self->guesser);
   kvasir_checkpoints_free (self->checkpoints);
   kvasir_mask_tap_free (self->mask_tap);

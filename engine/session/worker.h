@@ -148,7 +148,7 @@ typedef enum
   KVASIR_DONE_LENGTH,    /* max_tokens */
   KVASIR_DONE_NO_ROOM,   /* the window is full in the middle of an answer; what is there stays */
   KVASIR_DONE_STOP_TEXT, /* one of the request's; it is no part of the text */
-  KVASIR_DONE_REFUSED    /* the filter let no token through, so nothing could be drawn */
+  KVASIR_DONE_REFUSED    /* no token fits the form that was asked for; error says why */
 } KvasirDoneReason;
 
 typedef struct
