@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
-import peer  # noqa: E402
+import peers  # noqa: E402
 
 TEXT = """Kvasir, in the old tales, was the wisest of beings. When two families of gods made peace, each \
 of them spat into a vat, and from what was in it they made a man who could answer any question. He \
@@ -100,14 +100,16 @@ def compare(tap, cli, python, model):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cli", required=True)
-    parser.add_argument("--venv", required=True)
+    parser.add_argument("--work", required=True, help="folder of the environment with llama.cpp")
     parser.add_argument("models", nargs="+")
     args = parser.parse_args()
-    python = peer.make_venv(args.venv)
+    build = peers.list_builds(args.work)[0]
+    if not build.is_there():
+        build.make()
     tap = Tap()
     print(f"1..{3 * len(args.models)}")
     for model in args.models:
-        compare(tap, args.cli, python, os.path.abspath(model))
+        compare(tap, args.cli, build.python, os.path.abspath(model))
     print(f"{tap.n - tap.failed} passed, {tap.failed} failed, 0 skipped")
     sys.exit(tap.failed > 0)
 
