@@ -47,7 +47,7 @@ parse (int *argc, char ***argv, Options *options)
   const GOptionEntry entries[] = {
     { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, N_ ("Show the version"), NULL },
     { "isa", 0, 0, G_OPTION_ARG_STRING, &options->isa,
-      N_ ("Instruction set: scalar, avx2, avx512-vnni or amx"), N_ ("NAME") },
+      N_ ("Instruction set: scalar, avx2, avx-vnni, avx512-vnni or amx"), N_ ("NAME") },
     G_OPTION_ENTRY_NULL,
   };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("[FILE] - chat with a model"));

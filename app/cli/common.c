@@ -62,7 +62,8 @@ add_device_entries (GOptionContext *context, KvasirDeviceArgs *device)
 {
   const GOptionEntry entries[] = {
     { "isa", 0, 0, G_OPTION_ARG_STRING, &device->isa,
-      "Instruction set: scalar, avx2, avx512-vnni or amx (default: the best there is)", "NAME" },
+      "Instruction set: scalar, avx2, avx-vnni, avx512-vnni or amx (default: the best there is)",
+      "NAME" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &device->n_threads,
       "Threads that compute (default: one for each core, at most 16)", "N" },
     G_OPTION_ENTRY_NULL,
@@ -128,7 +129,7 @@ find_isa (const char *name, KvasirCpuIsa *isa, GError **error)
         return FALSE;
       }
   g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
-               "--isa: scalar, avx2, avx512-vnni or amx expected, \"%s\" found", name);
+               "--isa: scalar, avx2, avx-vnni, avx512-vnni or amx expected, \"%s\" found", name);
   return FALSE;
 }
 

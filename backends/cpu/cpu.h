@@ -13,6 +13,7 @@ typedef enum
   KVASIR_CPU_ISA_AUTO = 0, /* the best the processor has */
   KVASIR_CPU_ISA_SCALAR,   /* the reference that every other path is tested against */
   KVASIR_CPU_ISA_AVX2,
+  KVASIR_CPU_ISA_AVX_VNNI, /* AVX2 with integer products of quantised weights by vpdpbusd */
   KVASIR_CPU_ISA_AVX512_VNNI,
   KVASIR_CPU_ISA_AMX, /* AVX-512 VNNI with long products of quantised weights by AMX */
   /* The same with plain C in place of the AMX instructions: for tests, and very slow. */
@@ -43,8 +44,8 @@ typedef struct
   bool no_packing;
 } KvasirCpuOptions;
 
-/* The name of an instruction set for people and for --isa: "scalar", "avx2", "avx512-vnni", "amx",
- * "amx-emulated". */
+/* The name of an instruction set for people and for --isa: "scalar", "avx2", "avx-vnni",
+ * "avx512-vnni", "amx", "amx-emulated". */
 const char *kvasir_cpu_isa_get_name (KvasirCpuIsa isa);
 /* Whether this processor runs it, and the system allows it (of AMX the first call asks). */
 bool kvasir_cpu_isa_is_available (KvasirCpuIsa isa);

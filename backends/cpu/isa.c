@@ -14,6 +14,8 @@ kvasir_cpu_isa_get_name (KvasirCpuIsa isa)
       return "scalar";
     case KVASIR_CPU_ISA_AVX2:
       return "avx2";
+    case KVASIR_CPU_ISA_AVX_VNNI:
+      return "avx-vnni";
     case KVASIR_CPU_ISA_AVX512_VNNI:
       return "avx512-vnni";
     case KVASIR_CPU_ISA_AMX:
@@ -26,6 +28,8 @@ kvasir_cpu_isa_get_name (KvasirCpuIsa isa)
 
 #ifdef KVASIR_CPU_X86
 
+#include <cpuid.h>
+
 #include "backends/cpu/x86/amx.h"
 
 static bool
@@ -33,6 +37,15 @@ has_avx2 (void)
 {
   return __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma") &&
          __builtin_cpu_supports ("f16c");
+}
+
+/* Leaf 7.1, which the compiler's own function knows from its next version on. */
+static bool
+has_avx_vnni (void)
+{
+  unsigned a, b, c, d;
+
+  return has_avx2 () && __get_cpuid_count (7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
 
 static bool
@@ -57,6 +70,8 @@ find_kernels (KvasirCpuIsa isa)
       return &kvasir_scalar_kernels;
     case KVASIR_CPU_ISA_AVX2:
       return has_avx2 () ? &kvasir_avx2_kernels : NULL;
+    case KVASIR_CPU_ISA_AVX_VNNI:
+      return has_avx_vnni () ? &kvasir_avx_vnni_kernels : NULL;
     case KVASIR_CPU_ISA_AVX512_VNNI:
       return has_avx512_vnni () ? &kvasir_avx512_kernels : NULL;
     case KVASIR_CPU_ISA_AMX:
@@ -72,7 +87,8 @@ const KvasirCpuKernels *
 kvasir_cpu_isa_get_kernels (KvasirCpuIsa isa)
 {
   static const KvasirCpuIsa best_first[] = { KVASIR_CPU_ISA_AMX, KVASIR_CPU_ISA_AVX512_VNNI,
-                                             KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_SCALAR };
+                                             KVASIR_CPU_ISA_AVX_VNNI, KVASIR_CPU_ISA_AVX2,
+                                             KVASIR_CPU_ISA_SCALAR };
   const KvasirCpuKernels *kernels = NULL;
 
   if (isa != KVASIR_CPU_ISA_AUTO)

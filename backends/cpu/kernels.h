@@ -181,6 +181,7 @@ typedef struct
 extern const KvasirCpuKernels kvasir_scalar_kernels;
 #ifdef KVASIR_CPU_X86
 extern const KvasirCpuKernels kvasir_avx2_kernels;
+extern const KvasirCpuKernels kvasir_avx_vnni_kernels;
 extern const KvasirCpuKernels kvasir_avx512_kernels;
 extern const KvasirCpuKernels kvasir_amx_kernels;
 extern const KvasirCpuKernels kvasir_amx_emulated_kernels;

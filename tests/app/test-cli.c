@@ -330,7 +330,8 @@ test_bad_options (void)
   g_auto (CliResult) missing = cli_run ("info", "/nowhere/x.gguf", NULL);
 
   g_assert_cmpint (isa.status, ==, 2);
-  g_assert_nonnull (strstr (isa.err, "scalar, avx2, avx512-vnni or amx expected, \"mmx\" found"));
+  g_assert_nonnull (
+      strstr (isa.err, "scalar, avx2, avx-vnni, avx512-vnni or amx expected, \"mmx\" found"));
   g_assert_cmpint (type.status, ==, 2);
   g_assert_cmpint (file.status, ==, 2);
   g_assert_cmpint (missing.status, ==, 3);

@@ -83,7 +83,7 @@ bench_prefill (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
 static void
 bench_type (KvasirCpuIsa isa, int n_threads, KvasirType type, const void *memory)
 {
-  int wide = isa != KVASIR_CPU_ISA_AVX2;
+  int wide = isa != KVASIR_CPU_ISA_AVX2 && isa != KVASIR_CPU_ISA_AVX_VNNI;
   int is_int8 = kvasir_type_get_block_len ((int) type) >= 32;
   double read = bench_probe_read (memory, DECODE_BYTES, n_threads), roof = 0;
 
@@ -183,8 +183,8 @@ compare_with_blas (void)
 int
 main (int argc, char **argv)
 {
-  static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_AVX512_VNNI,
-                                       KVASIR_CPU_ISA_AMX };
+  static const KvasirCpuIsa isas[] = { KVASIR_CPU_ISA_AVX2, KVASIR_CPU_ISA_AVX_VNNI,
+                                       KVASIR_CPU_ISA_AVX512_VNNI, KVASIR_CPU_ISA_AMX };
   uint8_t *memory;
 
   if (argc == 2 && strcmp (argv[1], "blas") == 0)

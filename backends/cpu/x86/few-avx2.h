@@ -2,18 +2,28 @@
  *
  * As few-avx512.h, but vpmaddubsw adds pairs in 16 bits: enough for weights of up to six
  * bits. Wider ones stay signed; there the sign of the weight is moved to the activation, since
- * one side must be unsigned, and no offset is left to correct.
+ * one side must be unsigned, and no offset is left to correct. With AVX-VNNI all are unsigned, as
+ * vpdpbusd adds four products in 32 bits.
  */
 #pragma once
 
 #include "backends/cpu/x86/blocks-k-x86.h"
 #include "backends/cpu/x86/vec-kernels.h"
 
+#ifdef __AVXVNNI__
+INLINE bool
+takes_signs (const KvasirType type)
+{
+  (void) type;
+  return false;
+}
+#else
 INLINE bool
 takes_signs (const KvasirType type)
 {
   return type == KVASIR_TYPE_Q8_0 || type == KVASIR_TYPE_IQ4_NL || type == KVASIR_TYPE_IQ4_XS;
 }
+#endif
 
 INLINE __m256i
 load_bytes (const KvasirType type, const uint8_t *block)
@@ -37,6 +47,18 @@ widen_pairs (__m256i pairs)
 }
 
 /* Sums of four neighbours with activations of sixteen bits, as floats. */
+#ifdef __AVXVNNI__
+INLINE __m256
+multiply_fine (const KvasirType type, __m256i w, const int8_t *q, const int8_t *fine)
+{
+  const __m256i qs = _mm256_loadu_si256 ((const void *) q);
+  const __m256i fines = _mm256_loadu_si256 ((const void *) fine);
+  __m256i high = _mm256_dpbusd_avx_epi32 (_mm256_setzero_si256 (), w, qs);
+
+  (void) type;
+  return _mm256_cvtepi32_ps (_mm256_dpbusd_avx_epi32 (_mm256_slli_epi32 (high, 8), w, fines));
+}
+#else
 INLINE __m256
 multiply_fine (const KvasirType type, __m256i w, const int8_t *q, const int8_t *fine)
 {
@@ -46,6 +68,7 @@ multiply_fine (const KvasirType type, __m256i w, const int8_t *q, const int8_t *
   high = _mm256_madd_epi16 (high, _mm256_set1_epi16 (KVASIR_FINE));
   return _mm256_cvtepi32_ps (_mm256_add_epi32 (high, widen_pairs (low)));
 }
+#endif
 
 /* Scales and minimums out of the first four bytes of eight blocks. */
 INLINE void
@@ -172,7 +195,9 @@ load_32 (const KvasirType type, const uint8_t *block, int i)
     case KVASIR_TYPE_Q6_K:
       return load_32_of_q6_k ((const void *) block, i);
     default:
-      return look_up_iq4 (iq4->qs + 16 * i);
+      return takes_signs (type)
+                 ? look_up_iq4 (iq4->qs + 16 * i)
+                 : _mm256_xor_si256 (look_up_iq4 (iq4->qs + 16 * i), _mm256_set1_epi8 ((char) 128));
     }
 }
 

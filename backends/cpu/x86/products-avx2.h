@@ -126,6 +126,25 @@ typedef struct
 } Form;
 
 /* Integer products of a part of a block of 8 rows with four tokens. */
+#ifdef __AVXVNNI__
+INLINE void
+multiply_part (const Form form, const uint8_t *bytes, const int8_t *q, int64_t k, __m256i dots[4])
+{
+  for (int t = 0; t < 4; t++)
+    dots[t] = _mm256_setzero_si256 ();
+#pragma GCC unroll 8
+  for (int j = 0; j < 8 / form.n_parts; j++)
+    {
+      __m256i w = _mm256_load_si256 ((const void *) (bytes + 32 * j));
+      for (int t = 0; t < 4; t++)
+        {
+          int four;
+          memcpy (&four, q + t * k + 4 * j, sizeof four);
+          dots[t] = _mm256_dpbusd_avx_epi32 (dots[t], w, _mm256_set1_epi32 (four));
+        }
+    }
+}
+#else
 INLINE void
 multiply_part (const Form form, const uint8_t *bytes, const int8_t *q, int64_t k, __m256i dots[4])
 {
@@ -150,6 +169,7 @@ multiply_part (const Form form, const uint8_t *bytes, const int8_t *q, int64_t k
         }
     }
 }
+#endif
 
 INLINE void
 multiply_tile (const KvasirProduct *p,
