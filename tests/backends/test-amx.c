@@ -162,26 +162,6 @@ test_instructions (void)
     check_shapes (check_same_bits);
 }
 
-/* The kernel lists what processor and kernel both have. */
-static void
-test_detection (void)
-{
-  g_autofree char *text = NULL;
-  gboolean is_listed;
-
-  if (!g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL))
-    {
-      g_test_skip ("no /proc/cpuinfo");
-      return;
-    }
-  is_listed = strstr (text, " amx_tile") != NULL && strstr (text, " amx_int8") != NULL &&
-              strstr (text, " avx512_vnni") != NULL;
-  if (kvasir_cpu_isa_is_available (KVASIR_CPU_ISA_AMX))
-    g_assert_true (is_listed);
-  else if (is_listed)
-    g_test_message ("AMX is there, but not to be had");
-}
-
 int
 main (int argc, char **argv)
 {
@@ -189,6 +169,5 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/amx/tiles-multiply-like-matrices", test_tiles);
   g_test_add_func ("/backends/amx/as-avx512", test_avx512);
   g_test_add_func ("/backends/amx/instructions-as-emulated", test_instructions);
-  g_test_add_func ("/backends/amx/taken-only-where-listed", test_detection);
   return g_test_run ();
 }

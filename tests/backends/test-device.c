@@ -123,6 +123,37 @@ test_isas (void)
     }
 }
 
+/* The system lists what it and the processor both have. */
+static void
+test_listed (void)
+{
+  static const struct
+  {
+    KvasirCpuIsa isa;
+    const char *flag;
+  } flags[] = { { KVASIR_CPU_ISA_AVX2, " avx2 " },
+                { KVASIR_CPU_ISA_AVX_VNNI, " avx_vnni " },
+                { KVASIR_CPU_ISA_AVX512_VNNI, " avx512_vnni " },
+                { KVASIR_CPU_ISA_AMX, " amx_int8 " } };
+  g_autofree char *text = NULL;
+
+  if (!g_file_get_contents ("/proc/cpuinfo", &text, NULL, NULL) || strstr (text, "flags") == NULL)
+    {
+      g_test_skip ("no list of flags");
+      return;
+    }
+  g_strdelimit (text, "\n", ' ');
+  for (gsize i = 0; i < G_N_ELEMENTS (flags); i++)
+    {
+      gboolean is_listed = strstr (text, flags[i].flag) != NULL;
+      gboolean is_taken = kvasir_cpu_isa_is_available (flags[i].isa);
+      g_assert_true (is_listed || !is_taken);
+      /* Of AMX the system may be sparing. */
+      if (flags[i].isa == KVASIR_CPU_ISA_AVX2 || flags[i].isa == KVASIR_CPU_ISA_AVX_VNNI)
+        g_assert_true (is_taken == is_listed);
+    }
+}
+
 static void
 test_description (void)
 {
@@ -151,6 +182,7 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/buffer/mapped-memory-stays-its-owners", test_mapped);
   g_test_add_func ("/backends/buffer/alloc-bytes-cover-the-last-row", test_alloc_bytes);
   g_test_add_func ("/backends/device/instruction-sets-can-be-chosen", test_isas);
+  g_test_add_func ("/backends/device/instruction-sets-are-listed", test_listed);
   g_test_add_func ("/backends/device/says-what-it-is", test_description);
   return g_test_run ();
 }

@@ -7,8 +7,16 @@
 #include "backends/cpu/x86/few-avx2.h"
 #include "backends/cpu/x86/tile.h"
 
-/* Eight rows side by side, four bytes of each. */
-#define TILE_ROWS 8
+/* Rows side by side, four bytes of each. */
+#define SIDE_ROWS 8
+/* How many times as many rows a tile has: with vpdpbusd activations take longer to load than to
+ * multiply, unless they serve two vectors of weights. */
+#ifdef __AVXVNNI__
+#define N_SIDES 2
+#else
+#define N_SIDES 1
+#endif
+#define TILE_ROWS (N_SIDES * SIDE_ROWS)
 /* Blocks of a row multiplied at a time, so that the tile stays in the first cache. */
 #define TILE_BLOCKS 48
 
@@ -37,11 +45,11 @@ INLINE void
 unpack_block (
     const KvasirType type, const uint8_t *const rows[8], uint8_t *bytes, float *d, float *m)
 {
-  int heads[TILE_ROWS];
-  __m256i r[TILE_ROWS];
+  int heads[SIDE_ROWS];
+  __m256i r[SIDE_ROWS];
   __m256 scales, mins;
 
-  for (int i = 0; i < TILE_ROWS; i++)
+  for (int i = 0; i < SIDE_ROWS; i++)
     {
       r[i] = load_bytes (type, rows[i]);
       heads[i] = load_dword (rows[i]);
@@ -57,12 +65,12 @@ unpack_block (
 INLINE void
 store_scales (const float *rows, const int n_runs, float *out)
 {
-  float runs[16 * TILE_ROWS];
+  float runs[16 * SIDE_ROWS];
 
-  vec_transpose (rows, 16, runs, TILE_ROWS);
-  vec_transpose (rows + 8, 16, runs + 8 * TILE_ROWS, TILE_ROWS);
+  vec_transpose (rows, 16, runs, SIDE_ROWS);
+  vec_transpose (rows + 8, 16, runs + 8 * SIDE_ROWS, SIDE_ROWS);
   for (int i = 0; i < n_runs; i++)
-    vec_store (out + TILE_ROWS * i, vec_load (runs + TILE_ROWS * (16 / n_runs * i)));
+    vec_store (out + TILE_ROWS * i, vec_load (runs + SIDE_ROWS * (16 / n_runs * i)));
 }
 
 /* One block of 256 of 8 rows. */
@@ -70,10 +78,10 @@ INLINE void
 unpack_k_block (
     const KvasirType type, const uint8_t *const rows[8], uint8_t *bytes, float *d, float *m)
 {
-  float ds[TILE_ROWS * 16], ms[TILE_ROWS * 16];
-  __m256i r[TILE_ROWS];
+  float ds[SIDE_ROWS * 16], ms[SIDE_ROWS * 16];
+  __m256i r[SIDE_ROWS];
 
-  for (int i = 0; i < TILE_ROWS; i++)
+  for (int i = 0; i < SIDE_ROWS; i++)
     {
       __m256 scales[2], mins[2];
       load_k_scales (type, rows[i], scales, mins);
@@ -88,7 +96,7 @@ unpack_k_block (
 #pragma GCC unroll 8
   for (int b = 0; b < 8; b++)
     {
-      for (int i = 0; i < TILE_ROWS; i++)
+      for (int i = 0; i < SIDE_ROWS; i++)
         r[i] = load_32 (type, rows[i], b);
       store_interleaved (r, bytes + 256 * b);
     }
@@ -107,11 +115,15 @@ unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t
   for (int64_t b = 0; b < p->k / 32; b += n_blocks)
     {
       fetch_tile (tile, 0, b, n_blocks);
-      int64_t at = b * n_parts * TILE_ROWS;
-      if (is_k_type (type))
-        unpack_k_block (type, rows, tile->bytes + b * 256, tile->d + at, tile->m + at);
-      else
-        unpack_block (type, rows, tile->bytes + b * 256, tile->d + at, tile->m + at);
+      for (int side = 0; side < N_SIDES; side++)
+        {
+          uint8_t *bytes = tile->bytes + (p->k / 32 * side + b) * 256;
+          int64_t at = b * n_parts * TILE_ROWS + SIDE_ROWS * side;
+          if (is_k_type (type))
+            unpack_k_block (type, rows + SIDE_ROWS * side, bytes, tile->d + at, tile->m + at);
+          else
+            unpack_block (type, rows + SIDE_ROWS * side, bytes, tile->d + at, tile->m + at);
+        }
       for (int i = 0; i < TILE_ROWS; i++)
         rows[i] += size;
     }
@@ -125,28 +137,37 @@ typedef struct
   int fit; /* how many products of pairs fit into 16 bits, 2 * 127 * weight each */
 } Form;
 
-/* Integer products of a part of a block of 8 rows with four tokens. */
+/* Integer products of a part of a block of the tile's rows with four tokens. */
 #ifdef __AVXVNNI__
 INLINE void
-multiply_part (const Form form, const uint8_t *bytes, const int8_t *q, int64_t k, __m256i dots[4])
+multiply_part (const Form form,
+               const uint8_t *const bytes[N_SIDES],
+               const int8_t *q,
+               int64_t k,
+               __m256i dots[N_SIDES][4])
 {
   for (int t = 0; t < 4; t++)
-    dots[t] = _mm256_setzero_si256 ();
+    dots[0][t] = dots[1][t] = _mm256_setzero_si256 ();
 #pragma GCC unroll 8
   for (int j = 0; j < 8 / form.n_parts; j++)
     {
-      __m256i w = _mm256_load_si256 ((const void *) (bytes + 32 * j));
+      __m256i w0 = _mm256_load_si256 ((const void *) (bytes[0] + 32 * j));
+      __m256i w1 = _mm256_load_si256 ((const void *) (bytes[1] + 32 * j));
       for (int t = 0; t < 4; t++)
         {
-          int four;
-          memcpy (&four, q + t * k + 4 * j, sizeof four);
-          dots[t] = _mm256_dpbusd_avx_epi32 (dots[t], w, _mm256_set1_epi32 (four));
+          __m256i four = _mm256_set1_epi32 (load_dword ((const uint8_t *) q + t * k + 4 * j));
+          dots[0][t] = _mm256_dpbusd_avx_epi32 (dots[0][t], w0, four);
+          dots[1][t] = _mm256_dpbusd_avx_epi32 (dots[1][t], w1, four);
         }
     }
 }
 #else
 INLINE void
-multiply_part (const Form form, const uint8_t *bytes, const int8_t *q, int64_t k, __m256i dots[4])
+multiply_part (const Form form,
+               const uint8_t *const bytes[N_SIDES],
+               const int8_t *q,
+               int64_t k,
+               __m256i dots[N_SIDES][4])
 {
   const int n = 8 / form.n_parts, fit = form.fit;
   __m256i pairs[4];
@@ -154,7 +175,7 @@ multiply_part (const Form form, const uint8_t *bytes, const int8_t *q, int64_t k
 #pragma GCC unroll 8
   for (int j = 0; j < n; j++)
     {
-      __m256i w = _mm256_load_si256 ((const void *) (bytes + 32 * j));
+      __m256i w = _mm256_load_si256 ((const void *) (bytes[0] + 32 * j));
       for (int t = 0; t < 4; t++)
         {
           int four;
@@ -164,8 +185,8 @@ multiply_part (const Form form, const uint8_t *bytes, const int8_t *q, int64_t k
           /* Otherwise the compiler adds in another order and keeps all products in memory. */
           __asm__("" : "+x"(pairs[t]));
           if (j % fit == fit - 1)
-            dots[t] = j < fit ? widen_pairs (pairs[t])
-                              : _mm256_add_epi32 (dots[t], widen_pairs (pairs[t]));
+            dots[0][t] = j < fit ? widen_pairs (pairs[t])
+                                 : _mm256_add_epi32 (dots[0][t], widen_pairs (pairs[t]));
         }
     }
 }
@@ -178,7 +199,7 @@ multiply_tile (const KvasirProduct *p,
                int64_t token,
                int64_t b,
                int64_t end,
-               __m256 sums[4])
+               __m256 sums[N_SIDES][4])
 {
   const int n_parts = form.n_parts;
   const float *ds = p->acts.d + token * (p->k / 32);
@@ -191,20 +212,41 @@ multiply_tile (const KvasirProduct *p,
           fetch_tile (tile, 1, b, 1);
         int64_t run = b * n_parts + part;
         const int8_t *q = p->acts.q + token * p->k + run * (32 / n_parts);
-        const uint8_t *bytes = tile->bytes + run * (256 / n_parts);
-        __m256i dots[4];
+        const uint8_t *bytes[N_SIDES];
+        __m256i dots[N_SIDES][4];
+        for (int side = 0; side < N_SIDES; side++)
+          bytes[side] = tile->bytes + p->k / 32 * side * 256 + run * (256 / n_parts);
         multiply_part (form, bytes, q, p->k, dots);
-        __m256 d = _mm256_load_ps (tile->d + run * TILE_ROWS);
-        __m256 m = _mm256_load_ps (tile->m + run * TILE_ROWS);
-        for (int t = 0; t < 4; t++)
+        for (int side = 0; side < N_SIDES; side++)
           {
-            __m256 scale = _mm256_mul_ps (d, _mm256_set1_ps (ds[t * (p->k / 32) + b]));
-            __m256 s = _mm256_set1_ps (ss[t * (p->k / 32) * n_parts + run]);
-            sums[t] = _mm256_fmadd_ps (_mm256_cvtepi32_ps (dots[t]), scale, sums[t]);
-            if (!form.is_signed)
-              sums[t] = _mm256_fmadd_ps (m, s, sums[t]);
+            __m256 d = _mm256_load_ps (tile->d + run * TILE_ROWS + SIDE_ROWS * side);
+            __m256 m = _mm256_load_ps (tile->m + run * TILE_ROWS + SIDE_ROWS * side);
+            for (int t = 0; t < 4; t++)
+              {
+                __m256 scale = _mm256_mul_ps (d, _mm256_set1_ps (ds[t * (p->k / 32) + b]));
+                __m256 s = _mm256_set1_ps (ss[t * (p->k / 32) * n_parts + run]);
+                __m256 *sum = &sums[side][t];
+                *sum = _mm256_fmadd_ps (_mm256_cvtepi32_ps (dots[side][t]), scale, *sum);
+                if (!form.is_signed)
+                  *sum = _mm256_fmadd_ps (m, s, *sum);
+              }
           }
       }
+}
+
+/* Of the rows of one side with one token. */
+INLINE void
+store_sum (const KvasirProduct *p, __m256 sum, int64_t row, int lanes, int64_t token, bool is_first)
+{
+  float *dst = p->dst + (size_t) token * p->dst_stride + row;
+
+  if (lanes <= 0)
+    return;
+  if (!is_first)
+    sum = _mm256_add_ps (sum, vec_load_n (dst, lanes));
+  else if (p->bias)
+    sum = _mm256_add_ps (sum, vec_load_n (p->bias + row, lanes));
+  vec_store_n (dst, sum, lanes);
 }
 
 INLINE void
@@ -215,23 +257,20 @@ multiply_tokens (const KvasirProduct *p,
                  int64_t b,
                  int64_t end)
 {
-  int lanes = (int) (part->row_end - part->row);
-
   for (int64_t token = part->token; token < part->token_end; token += 4)
     {
       int64_t n = part->token_end - token < 4 ? part->token_end - token : 4;
-      __m256 sums[4];
-      for (int t = 0; t < 4; t++)
-        sums[t] = _mm256_setzero_ps ();
+      __m256 sums[N_SIDES][4];
+      for (int side = 0; side < N_SIDES; side++)
+        for (int t = 0; t < 4; t++)
+          sums[side][t] = _mm256_setzero_ps ();
       multiply_tile (p, form, tile, token, b, end, sums);
-      for (int64_t t = 0; t < n; t++)
+      for (int side = 0; side < N_SIDES; side++)
         {
-          float *dst = p->dst + (size_t) (token + t) * p->dst_stride + part->row;
-          if (b > 0)
-            sums[t] = _mm256_add_ps (sums[t], vec_load_n (dst, lanes));
-          else if (p->bias)
-            sums[t] = _mm256_add_ps (sums[t], vec_load_n (p->bias + part->row, lanes));
-          vec_store_n (dst, sums[t], lanes);
+          int64_t row = part->row + SIDE_ROWS * side, left = part->row_end - row;
+          int lanes = left < SIDE_ROWS ? (int) left : SIDE_ROWS;
+          for (int64_t t = 0; t < n; t++)
+            store_sum (p, sums[side][t], row, lanes, token + t, b == 0);
         }
     }
 }
