@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/grammar/grammar.h"
 #include "engine/grammar/schema.h"
 #include "engine/sampling/order.h"
 
@@ -195,6 +196,16 @@ take_form (KvasirAnswerArgs *self, gboolean is_schema, char *text)
 
 /* What only a model's tokens can tell is said when it is asked. */
 static gboolean
+check_form (const char *text, gboolean is_schema, GError **error)
+{
+  g_autofree char *made = is_schema ? kvasir_schema_to_grammar (text, error) : NULL;
+  if (is_schema && made == NULL)
+    return FALSE;
+  g_autoptr (KvasirGrammar) grammar = kvasir_grammar_new (is_schema ? made : text, NULL, error);
+  return grammar != NULL;
+}
+
+static gboolean
 form_cb (const char *option, const char *value, gpointer data, GError **error)
 {
   gboolean is_schema = strstr (option, "schema") != NULL;
@@ -204,12 +215,8 @@ form_cb (const char *option, const char *value, gpointer data, GError **error)
     text = g_strdup (value);
   else if (!g_file_get_contents (value, &text, NULL, error))
     return FALSE;
-  if (is_schema)
-    {
-      g_autofree char *grammar = kvasir_schema_to_grammar (text, error);
-      if (grammar == NULL)
-        return FALSE;
-    }
+  if (!check_form (text, is_schema, error))
+    return FALSE;
   take_form (data, is_schema, g_steal_pointer (&text));
   return TRUE;
 }

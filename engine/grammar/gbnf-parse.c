@@ -107,6 +107,8 @@ read_group (KvasirGbnfReader *self, GArray *sequence)
 
 /* ---- tokens */
 
+#define NO_TOKEN G_MAXUINT32
+
 static gboolean
 read_token_number (KvasirGbnfReader *self, const char *start, guint32 *id)
 {
@@ -116,7 +118,7 @@ read_token_number (KvasirGbnfReader *self, const char *start, guint32 *id)
   if (self->at[0] != ']' || self->at[1] != '>')
     return kvasir_gbnf_fail (self, self->at, "']>' behind the token's number");
   self->at += 2;
-  guint n_tokens = kvasir_vocab_get_n_tokens (self->vocab);
+  guint n_tokens = self->vocab != NULL ? kvasir_vocab_get_n_tokens (self->vocab) : G_MAXUINT32;
   if (*id >= n_tokens)
     return kvasir_gbnf_fail_with (self, start, "there is no token %u, the model has %u", *id,
                                   n_tokens);
@@ -131,12 +133,15 @@ read_token_text (KvasirGbnfReader *self, const char *start, guint32 *id)
   if (start[len] != '>')
     return kvasir_gbnf_fail (self, start + len, "'>' that ends the token's text");
   len++;
+  self->at = start + len;
+  *id = NO_TOKEN;
+  if (self->vocab == NULL)
+    return TRUE;
   if (!kvasir_vocab_tokenize (self->vocab, start, (gssize) len, FALSE, TRUE, ids, self->error))
     return FALSE;
   if (ids->len != 1)
     return kvasir_gbnf_fail_with (self, start, "expected a text that is one token, %.*s is %u",
                                   (int) len, start, ids->len);
-  self->at = start + len;
   *id = (guint32) g_array_index (ids, gint32, 0);
   return TRUE;
 }
@@ -149,8 +154,6 @@ read_token (KvasirGbnfReader *self, GArray *sequence)
   const char *start = self->at + negated;
   if (*start != '<')
     return kvasir_gbnf_fail (self, start, "a token in '<' and '>'");
-  if (self->vocab == NULL)
-    return kvasir_gbnf_fail_with (self, start, "tokens can't be named without a vocabulary");
   if (start[1] == '[' ? !read_token_number (self, start, &id) : !read_token_text (self, start, &id))
     return FALSE;
   append_element (sequence, negated ? KVASIR_ELEMENT_NOT_TOKEN : KVASIR_ELEMENT_TOKEN, id);

@@ -13,8 +13,8 @@ G_BEGIN_DECLS
 
 typedef struct _KvasirGrammar KvasirGrammar;
 
-/* @text: NUL-terminated UTF-8. @vocab: (nullable): resolves names of tokens (<think>, <[151667]>);
- * without one these are refused. */
+/* @text: NUL-terminated UTF-8. @vocab: (nullable): whose tokens are named (<think>, <[151667]>);
+ * without one the names stand for none, which will do for a look at whether the text is right. */
 KvasirGrammar *kvasir_grammar_new (const char *text,
                                    const KvasirVocab *vocab,
                                    GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -507,6 +507,8 @@ test_all_sampling_is_kept (void)
   sampling.texts.biases = g_strdupv ((char **) biases);
   g_strfreev (sampling.texts.breakers);
   sampling.texts.breakers = g_new0 (char *, 1);
+  sampling.texts.grammar = g_strdup ("root ::= \"é\"\n");
+  sampling.texts.schema = g_strdup ("{\"type\":\"null\"}");
   sampling.adapt = TRUE;
   sampling.params.order[0] = KVASIR_STAGE_XTC;
   sampling.params.order[1] = KVASIR_STAGE_TOP_K;
@@ -517,13 +519,17 @@ test_all_sampling_is_kept (void)
                        kvasir_sampling_get_number (&sampling, i));
   g_assert_true (g_strv_equal (stops, (const char *const *) read.texts.stops));
   g_assert_true (g_strv_equal (biases, (const char *const *) read.texts.biases));
+  g_assert_cmpstr (read.texts.grammar, ==, sampling.texts.grammar);
+  g_assert_cmpstr (read.texts.schema, ==, sampling.texts.schema);
   g_assert_true (read.adapt);
   g_assert_nonnull (read.texts.breakers);
   g_assert_null (read.texts.breakers[0]);
   g_assert_cmpmem (read.params.order, sizeof read.params.order, sampling.params.order,
                    sizeof sampling.params.order);
   words = kvasir_sampling_describe (&read);
-  g_assert_nonnull (strstr (words, "DRY 2 · own order · 1 bias · 2 stop texts · seed 2"));
+  g_assert_nonnull (strstr (words,
+                            "DRY 2 · own order · 1 bias · 2 stop texts · by a grammar · JSON by a "
+                            "schema · seed 2"));
 }
 
 #define add(name, function)                                                                        \

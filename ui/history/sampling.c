@@ -149,6 +149,15 @@ read_list (char ***list, const json_t *object, const char *key)
   *list = (char **) g_ptr_array_steal (texts, NULL);
 }
 
+static void
+read_text (char **text, const json_t *object, const char *key)
+{
+  const char *member = json_string_value (json_object_get (object, key));
+
+  g_free (*text);
+  *text = member != NULL && *member != '\0' ? g_strdup (member) : NULL;
+}
+
 void
 kvasir_sampling_parse (KvasirSampling *self, const char *text)
 {
@@ -161,6 +170,8 @@ kvasir_sampling_parse (KvasirSampling *self, const char *text)
   read_list (&self->texts.stops, object, "stop");
   read_list (&self->texts.breakers, object, "dry_breakers");
   read_list (&self->texts.biases, object, "logit_bias");
+  read_text (&self->texts.grammar, object, "grammar");
+  read_text (&self->texts.schema, object, "json_schema");
   self->adapt = json_is_true (json_object_get (object, "adapt"));
   if (order != NULL)
     kvasir_sampler_order_parse (order, self->params.order);
@@ -201,6 +212,10 @@ kvasir_sampling_to_string (const KvasirSampling *self)
   json_object_set_new (object, "stop", make_list (self->texts.stops));
   json_object_set_new (object, "dry_breakers", make_list (self->texts.breakers));
   json_object_set_new (object, "logit_bias", make_list (self->texts.biases));
+  if (self->texts.grammar != NULL)
+    json_object_set_new (object, "grammar", json_string (self->texts.grammar));
+  if (self->texts.schema != NULL)
+    json_object_set_new (object, "json_schema", json_string (self->texts.schema));
   json_object_set_new (object, "samplers", json_string (order));
   json_object_set_new (object, "adapt", json_boolean (self->adapt));
   dump = json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (6));
@@ -283,6 +298,10 @@ append_texts (GString *out, const KvasirSamplingTexts *texts)
     append (out, g_strdup_printf (ngettext ("%u bias", "%u biases", n_biases), n_biases));
   if (n_stops > 0)
     append (out, g_strdup_printf (ngettext ("%u stop text", "%u stop texts", n_stops), n_stops));
+  if (texts->grammar != NULL)
+    append (out, g_strdup (_ ("by a grammar")));
+  if (texts->schema != NULL)
+    append (out, g_strdup (_ ("JSON by a schema")));
 }
 
 char *

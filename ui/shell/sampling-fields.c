@@ -118,3 +118,36 @@ kvasir_sampling_field_make_spin (KvasirSamplingNumber number)
                                   _ (fields[number].help), -1);
   return spin;
 }
+
+GtkWidget *
+kvasir_sampling_field_make_text (const char *name, GtkWidget **view)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  *view = gtk_text_view_new ();
+  gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (*view), FALSE);
+  gtk_text_view_set_monospace (GTK_TEXT_VIEW (*view), TRUE);
+  g_object_set (*view, "left-margin", 12, "right-margin", 12, "top-margin", 10, "bottom-margin", 10,
+                NULL);
+  if (name != NULL)
+    gtk_accessible_update_property (GTK_ACCESSIBLE (*view), GTK_ACCESSIBLE_PROPERTY_LABEL, name,
+                                    -1);
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scroller), 84);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), 160);
+  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), *view);
+  gtk_widget_add_css_class (scroller, "prompt-view");
+  return scroller;
+}
+
+GtkWidget *
+kvasir_sampling_field_make_complaint (void)
+{
+  GtkWidget *complaint = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (complaint), 0);
+  gtk_label_set_wrap (GTK_LABEL (complaint), TRUE);
+  gtk_widget_add_css_class (complaint, "error");
+  gtk_widget_set_visible (complaint, FALSE);
+  return complaint;
+}

@@ -1,6 +1,7 @@
 #include "ui/shell/sampling-list.h"
 
 #include "ui/history/sampling.h"
+#include "ui/shell/sampling-fields.h"
 
 struct _KvasirSamplingList
 {
@@ -98,28 +99,13 @@ kvasir_sampling_list_class_init (KvasirSamplingListClass *klass)
 static void
 kvasir_sampling_list_init (KvasirSamplingList *self)
 {
-  GtkWidget *scroller = gtk_scrolled_window_new ();
+  GtkWidget *scroller = kvasir_sampling_field_make_text (NULL, &self->view);
 
   gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
   gtk_box_set_spacing (GTK_BOX (self), 6);
-  self->view = gtk_text_view_new ();
   self->buffer = gtk_text_view_get_buffer (GTK_TEXT_VIEW (self->view));
-  gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (self->view), FALSE);
-  gtk_text_view_set_monospace (GTK_TEXT_VIEW (self->view), TRUE);
-  g_object_set (self->view, "left-margin", 12, "right-margin", 12, "top-margin", 10,
-                "bottom-margin", 10, NULL);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scroller), 84);
-  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), 160);
-  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
-  gtk_widget_add_css_class (scroller, "prompt-view");
   gtk_box_append (GTK_BOX (self), scroller);
-
-  self->complaint = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->complaint), 0);
-  gtk_label_set_wrap (GTK_LABEL (self->complaint), TRUE);
-  gtk_widget_add_css_class (self->complaint, "error");
-  gtk_widget_set_visible (self->complaint, FALSE);
+  self->complaint = kvasir_sampling_field_make_complaint ();
   gtk_box_append (GTK_BOX (self), self->complaint);
   g_signal_connect_swapped (self->buffer, "changed", G_CALLBACK (buffer_changed_cb), self);
 }

@@ -4,6 +4,7 @@
 
 #include "engine/sampling/order.h"
 #include "ui/shell/sampling-fields.h"
+#include "ui/shell/sampling-form.h"
 #include "ui/shell/sampling-list.h"
 
 #define WIDTH 680
@@ -88,6 +89,7 @@ struct _KvasirSamplingWindow
   GtkWidget *spins[KVASIR_SAMPLING_N_NUMBERS];
   GtkWidget *lists[N_LISTS];
   GtkWidget *stages[KVASIR_SAMPLER_N_STAGES];
+  GtkWidget *form;
   GtkWidget *adapt;
   KvasirSampling sampling;
   KvasirSamplerStage order[KVASIR_SAMPLER_N_STAGES]; /* as shown, never "the usual" */
@@ -362,6 +364,28 @@ add_order (KvasirSamplingWindow *self, AdwPreferencesPage *page)
   adw_preferences_page_add (page, group);
 }
 
+static void
+form_changed_cb (GtkWidget *widget, KvasirSamplingWindow *self)
+{
+  kvasir_sampling_form_store (KVASIR_SAMPLING_FORM (widget), &self->sampling.texts);
+  tell (self);
+}
+
+static void
+add_form (KvasirSamplingWindow *self, AdwPreferencesPage *page)
+{
+  AdwPreferencesGroup *group =
+      make_group (_ ("Form of Answers"),
+                  _ ("Only tokens are drawn that fit. Where a chat template lets the model think "
+                     "first, what it thinks is free."),
+                  NULL);
+
+  self->form = kvasir_sampling_form_new ();
+  g_signal_connect (self->form, "changed", G_CALLBACK (form_changed_cb), self);
+  adw_preferences_group_add (group, self->form);
+  adw_preferences_page_add (page, group);
+}
+
 /* Not a number and no list: the one thing here that is about the prompt. */
 static void
 add_prompt (KvasirSamplingWindow *self, AdwPreferencesPage *page)
@@ -407,6 +431,7 @@ kvasir_sampling_window_init (KvasirSamplingWindow *self)
   gtk_window_set_modal (GTK_WINDOW (self), TRUE);
   for (guint i = 0; i < N_GROUPS; i++)
     add_group (self, page, i);
+  add_form (self, page);
   add_order (self, page);
   add_prompt (self, page);
   adw_preferences_window_add (ADW_PREFERENCES_WINDOW (self), page);
@@ -426,6 +451,7 @@ kvasir_sampling_window_new (GtkWindow *parent, const KvasirSampling *sampling)
   kvasir_sampling_copy (sampling, &self->sampling);
   for (guint i = 0; i < N_GROUPS; i++)
     show_group (self, i);
+  kvasir_sampling_form_set (KVASIR_SAMPLING_FORM (self->form), &sampling->texts);
   take_order (self, sampling->params.order);
   self->setting = TRUE;
   gtk_switch_set_active (GTK_SWITCH (self->adapt), sampling->adapt);

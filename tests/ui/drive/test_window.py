@@ -231,6 +231,28 @@ def test_all_sampling(keep):
     app.need("label", contains="DRY 0.5 · 1 bias · 1 stop text")
 
 
+def test_form_of_answers(keep):
+    """A grammar is checked while it is typed, kept with the chat, and answers are held to it."""
+    app = ready(keep(start()))
+    app.press(app.need("push button", contains="Temperature 1"))
+    app.click("All Settings…")
+    app.click("Grammar (GBNF)")
+    field = app.need("text", "Grammar or schema")
+    field.set_text("root ::= a")
+    app.need("label", contains="the rule 'a' is used here")
+    field.set_text('root ::= "a cell, " [0-9]')
+    wait("nothing wrong", lambda: not app.find("label", contains="the rule 'a'"))
+
+    def closed():
+        app.key("Escape")
+        return not app.find("text", "Grammar or schema")
+
+    wait("the window to close", closed, step=0.5)
+    app.need("label", contains="by a grammar")
+    say(app, "hello")
+    check(any(re.search(r"a cell, [0-9]", t) for t in texts(app, 1)), texts(app, 1))
+
+
 def test_resize(keep):
     app = ready(keep(start()))
     say(app, "hello")
