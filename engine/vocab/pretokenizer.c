@@ -2,12 +2,20 @@
 
 #include <string.h>
 
+/* Steps that are no scanners. */
+typedef enum
+{
+  NOTHING_ELSE,
+  SPACE_AT_END,  /* only the white space at the end of a piece becomes one of its own */
+  AFTER_GROUPS,  /* cuts behind groups of three digits, which count from the end of a number */
+  BEFORE_GROUPS, /* cuts in front of groups of three digits 0 to 9 */
+} OtherStep;
+
 typedef struct
 {
   KvasirScanFunc scan;
   guint max_digits; /* in one number */
-  /* Instead of @scan: only the white space at the end of a piece becomes one of its own. */
-  gboolean at_end;
+  OtherStep other;  /* instead of @scan */
 } Step;
 
 #define MAX_STEPS 6
@@ -41,6 +49,11 @@ struct _KvasirPreTokenizer
     .name = name_, .steps = { { kvasir_scan_llama3, digits_ } }, .cleans_spaces = cleans_          \
   }
 
+#define GLM4(name_)                                                                                \
+  {                                                                                                \
+    .name = name_, .steps = { { kvasir_scan_llama3, 3 } }, .ignores_merges = TRUE,                 \
+    .cleans_spaces = TRUE                                                                          \
+  }
 #define GPT4O(name_)                                                                               \
   {                                                                                                \
     .name = name_, .steps = { { kvasir_scan_gpt4o, 3 } }                                           \
@@ -53,6 +66,10 @@ struct _KvasirPreTokenizer
       { kvasir_scan_cjk_kana, 0 },                                                                 \
       { kvasir_scan_deepseek_v3, 0 }                                                               \
     }                                                                                              \
+  }
+#define TINY_AYA(name_)                                                                            \
+  {                                                                                                \
+    .name = name_, .steps = { { .other = AFTER_GROUPS }, { kvasir_scan_tiny_aya, 3 } }             \
   }
 #define BLOOM(name_, cleans_)                                                                      \
   {                                                                                                \
@@ -83,6 +100,12 @@ static const KvasirPreTokenizer pre_tokenizers[] = {
   GPT2 ("jina-v2-code"),
   GPT2 ("jina-v2-de"),
   GPT2 ("jina-v2-es"),
+  GPT2 ("jina-de"),
+  GPT2 ("jina-es"),
+  GPT2 ("a.x-4.0"),
+  GPT2 ("mellum"),
+  GPT2 ("exaone4"),
+  { .name = "granite-docling", .steps = { { kvasir_scan_gpt2, 0 } } },
   { .name = "trillion", .steps = { { kvasir_scan_gpt2, 0 } } },
   DIGITS_GPT2 ("smollm", FALSE),
   DIGITS_GPT2 ("command-r", FALSE),
@@ -104,11 +127,15 @@ static const KvasirPreTokenizer pre_tokenizers[] = {
   LLAMA3 ("jina-v5-nano"),
   LLAMA3_PLAIN ("dbrx", 3, TRUE),
   LLAMA3_PLAIN ("smaug-bpe", 3, TRUE),
-  LLAMA3_PLAIN ("glm4", 3, TRUE),
   LLAMA3_PLAIN ("chatglm-bpe", 3, TRUE),
+  GLM4 ("glm4"),
+  GLM4 ("glm5"),
   LLAMA3_PLAIN ("qwen2", 1, FALSE),
+  LLAMA3_PLAIN ("f2llmv2", 1, FALSE),
+  LLAMA3_PLAIN ("megrez", 1, TRUE),
+  LLAMA3_PLAIN ("llada-moe", 1, FALSE),
   LLAMA3_PLAIN ("deepseek-r1-qwen", 1, FALSE),
-  LLAMA3_PLAIN ("stablelm2", 1, FALSE),
+  LLAMA3_PLAIN ("stablelm2", 1, TRUE),
   LLAMA3_PLAIN ("hunyuan", 1, FALSE),
   LLAMA3_PLAIN ("kormo", 1, FALSE),
   LLAMA3_PLAIN ("solar-open", 1, FALSE),
@@ -121,7 +148,7 @@ static const KvasirPreTokenizer pre_tokenizers[] = {
     .steps = { { kvasir_scan_line_end, 0 },
                { kvasir_scan_cased_letters, 0 },
                { kvasir_scan_wide_punctuation, 0 },
-               { .at_end = TRUE },
+               { .other = SPACE_AT_END },
                { kvasir_scan_cjk_hangul, 0 },
                { kvasir_scan_number, G_MAXUINT } } },
   { .name = "deepseek-coder",
@@ -145,10 +172,53 @@ static const KvasirPreTokenizer pre_tokenizers[] = {
     .steps = { { kvasir_scan_lines, 0 } },
     .adds_bos = TRUE,
     .escapes_spaces = TRUE },
+  { .name = "sarvam-moe",
+    .steps = { { kvasir_scan_lines, 0 } },
+    .cleans_spaces = TRUE,
+    .escapes_spaces = TRUE },
+  { .name = "granite-embed-multi-311m",
+    .steps = { { kvasir_scan_lines, 0 } },
+    .adds_bos = TRUE,
+    .cleans_spaces = TRUE,
+    .escapes_spaces = TRUE },
   GPT4O ("gpt-4o"),
   GPT4O ("llama4"),
   GPT4O ("kanana2"),
   GPT4O ("minimax-m2"),
+  GPT4O ("talkie"),
+  { .name = "granite-embed-multi-97m",
+    .steps = { { kvasir_scan_granite_embed, 3 } },
+    .ignores_merges = TRUE },
+  { .name = "ufakzeka", .steps = { { kvasir_scan_ufakzeka, 1 } } },
+  { .name = "kimi-k2", .steps = { { kvasir_scan_kimi, 3 } } },
+  { .name = "exaone-moe", .steps = { { kvasir_scan_exaone_moe, 1 } }, .cleans_spaces = TRUE },
+  { .name = "jais-2",
+    .steps = { { kvasir_scan_llama3, 3 }, { kvasir_scan_powers_of_two, 0 } },
+    .cleans_spaces = TRUE },
+  { .name = "laguna", .steps = { { kvasir_scan_lines, 0 }, { kvasir_scan_llama3, 1 } } },
+  { .name = "minicpm5",
+    .steps = { { kvasir_scan_number, 3 }, { kvasir_scan_llama3, 3 } },
+    .ignores_merges = TRUE,
+    .cleans_spaces = TRUE },
+  { .name = "superbpe",
+    .steps = { { kvasir_scan_number, G_MAXUINT }, { .other = BEFORE_GROUPS } } },
+  { .name = "afmoe",
+    .steps = { { .other = AFTER_GROUPS },
+               { kvasir_scan_asian, 0 },
+               { kvasir_scan_deepseek_v3, 0 } } },
+  TINY_AYA ("tiny_aya"),
+  TINY_AYA ("cohere2moe"),
+  { .name = "youtu",
+    .steps = { { kvasir_scan_youtu, 0 }, { kvasir_scan_tiny_aya, 1 } },
+    .ignores_merges = TRUE },
+  { .name = "chameleon",
+    .steps = { { kvasir_scan_sentinel, 0 },
+               { kvasir_scan_image, 0 },
+               { kvasir_scan_indent, 0 },
+               { kvasir_scan_number, 1 },
+               { kvasir_scan_one_mark, 0 },
+               { kvasir_scan_gpt2, 0 } },
+    .adds_bos = TRUE },
 };
 
 const KvasirPreTokenizer *
@@ -203,22 +273,50 @@ split_end (const Split *split, gsize step, const KvasirChar *chars, gsize n)
   return end == n || split_step (split, step + 1, chars + end, n - end);
 }
 
-/* Each step splits the pieces of the one before; text between its matches stays a piece. Recursive
- * over steps, so at most MAX_STEPS deep. */
 static gboolean
-split_step (const Split *split, gsize step, const KvasirChar *chars, gsize n)
+is_digit (OtherStep kind, KvasirChar c)
 {
+  return kind == AFTER_GROUPS ? kvasir_char_is_number (c) : kvasir_char_is_ascii_digit (c);
+}
+
+/* What is before a number stays with its first group where only the ends of groups are cut. */
+static gboolean
+split_groups (const Split *split, gsize step, const KvasirChar *chars, gsize n)
+{
+  OtherStep kind = split->self->steps[step].other;
+  gsize start = 0;
+  gsize end;
+
+  for (gsize i = 0; i < n; i = end)
+    {
+      gsize cut;
+
+      for (end = i; end < n && is_digit (kind, chars[end]);)
+        end++;
+      cut = i + (end - i) % 3;
+      if (kind == AFTER_GROUPS && cut == i)
+        cut += 3;
+      for (; cut < end + (kind == AFTER_GROUPS); cut += 3)
+        {
+          if (cut > start && !split_step (split, step + 1, chars + start, cut - start))
+            return FALSE;
+          start = MAX (start, cut);
+        }
+      end = MAX (end, i + 1);
+    }
+  return start == n || split_step (split, step + 1, chars + start, n - start);
+}
+
+/* Each step splits the pieces of the one before; text between its matches stays a piece. */
+static gboolean
+split_matches (const Split *split, gsize step, const KvasirChar *chars, gsize n)
+{
+  const Step *rule = &split->self->steps[step];
   gsize start = 0;
   gsize len;
 
-  if (step < MAX_STEPS && split->self->steps[step].at_end)
-    return split_end (split, step, chars, n);
-  if (step == MAX_STEPS || !split->self->steps[step].scan)
-    return split->func (split->data, chars, n);
   for (gsize i = 0; i < n; i += MAX (len, 1))
     {
-      const Step *rule = &split->self->steps[step];
-
       len = rule->scan (chars + i, n - i, rule->max_digits);
       if (len == 0)
         continue;
@@ -229,6 +327,27 @@ split_step (const Split *split, gsize step, const KvasirChar *chars, gsize n)
       start = i + len;
     }
   return start == n || split_step (split, step + 1, chars + start, n - start);
+}
+
+/* Recursive over steps, so at most MAX_STEPS deep. */
+static gboolean
+split_step (const Split *split, gsize step, const KvasirChar *chars, gsize n)
+{
+  const Step *rule = &split->self->steps[step];
+
+  if (step == MAX_STEPS)
+    return split->func (split->data, chars, n);
+  switch (rule->other)
+    {
+    case SPACE_AT_END:
+      return split_end (split, step, chars, n);
+    case AFTER_GROUPS:
+    case BEFORE_GROUPS:
+      return split_groups (split, step, chars, n);
+    default:
+      return rule->scan ? split_matches (split, step, chars, n)
+                        : split->func (split->data, chars, n);
+    }
 }
 
 gboolean

@@ -1,18 +1,13 @@
 #include "engine/vocab/scanners-private.h"
 
-typedef struct
-{
-  gunichar first;
-  gunichar last;
-} Range;
-
-/* Whether one of the @n ranges, which are in order, holds the character. */
-static gboolean
-is_in (const Range *ranges, gsize n, KvasirChar c)
+gboolean
+kvasir_char_is_in (const KvasirCharRange *ranges, gsize n, KvasirChar c)
 {
   gunichar code = kvasir_char_code (c);
   gsize low = 0;
 
+  if ((c & KVASIR_CHAR_SPACE) && code >= 0x80)
+    return FALSE;
   while (low < n)
     {
       gsize middle = (low + n) / 2;
@@ -25,23 +20,18 @@ is_in (const Range *ranges, gsize n, KvasirChar c)
   return ranges[low].first <= code && code <= ranges[low].last;
 }
 
-/* The last range of each list ends the search. */
-#define END_OF_RANGES                                                                              \
-  {                                                                                                \
-    G_MAXUINT32, G_MAXUINT32                                                                       \
-  }
-
-static gsize
-count_in (const Range *ranges, gsize n_ranges, const KvasirChar *chars, gsize n)
+gsize
+kvasir_chars_count_in (const KvasirCharRange *ranges,
+                       gsize n_ranges,
+                       const KvasirChar *chars,
+                       gsize n)
 {
   gsize i = 0;
 
-  while (i < n && is_in (ranges, n_ranges - 1, chars[i]))
+  while (i < n && kvasir_char_is_in (ranges, n_ranges, chars[i]))
     i++;
   return i;
 }
-
-#define COUNT_IN(ranges, chars, n) count_in (ranges, G_N_ELEMENTS (ranges), chars, n)
 
 /* \s? before a match of @n_matched characters. */
 static gsize
@@ -59,17 +49,17 @@ count_space (KvasirChar c)
 gsize
 kvasir_scan_bloom (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  static const Range marks[] = {
-    { '!', '!' },       { '(', ')' },       { ',', ',' },       { '.', '.' },
-    { '?', '?' },       { '|', '|' },       { 0x060c, 0x060c }, { 0x06d4, 0x06d4 },
-    { 0x0964, 0x0964 }, { 0x2026, 0x2026 }, { 0x3001, 0x3002 }, { 0xff0c, 0xff0c },
-    END_OF_RANGES,
+  static const KvasirCharRange marks[] = {
+    { '!', '!' },         { '(', ')' },       { ',', ',' },       { '.', '.' },
+    { '?', '?' },         { '|', '|' },       { 0x060c, 0x060c }, { 0x06d4, 0x06d4 },
+    { 0x0964, 0x0964 },   { 0x2026, 0x2026 }, { 0x3001, 0x3002 }, { 0xff0c, 0xff0c },
+    KVASIR_END_OF_RANGES,
   };
   gsize start = kvasir_char_code (chars[0]) == ' ' ? 1 : 0;
   gsize end = start;
 
   while (end < n && !(chars[end] & KVASIR_CHAR_SPACE) &&
-         !is_in (marks, G_N_ELEMENTS (marks) - 1, chars[end]))
+         !kvasir_char_is_in (marks, G_N_ELEMENTS (marks) - 1, chars[end]))
     end++;
   return with_space (start, end - start);
 }
@@ -113,7 +103,7 @@ kvasir_scan_spaced_punctuation (const KvasirChar *chars, gsize n, guint max_digi
 gsize
 kvasir_scan_cased_letters (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  static const Range letters[] = {
+  static const KvasirCharRange letters[] = {
     { 0x0041, 0x005a },   { 0x0061, 0x007a },   { 0x00b5, 0x00b5 },   { 0x00c0, 0x00d6 },
     { 0x00d8, 0x00f6 },   { 0x00f8, 0x01ba },   { 0x01bc, 0x01bf },   { 0x01c4, 0x0293 },
     { 0x0295, 0x02af },   { 0x0370, 0x0373 },   { 0x0376, 0x0376 },   { 0x0377, 0x0377 },
@@ -135,43 +125,44 @@ kvasir_scan_cased_letters (const KvasirChar *chars, gsize n, guint max_digits)
     { 0xa722, 0xa76f },   { 0xa771, 0xa787 },   { 0xa78b, 0xa78e },   { 0xab70, 0xabbf },
     { 0xfb00, 0xfb06 },   { 0xfb13, 0xfb17 },   { 0xff21, 0xff3a },   { 0xff41, 0xff5a },
     { 0x10400, 0x1044f }, { 0x104b0, 0x104d3 }, { 0x104d8, 0x104fb }, { 0x10c80, 0x10cb2 },
-    { 0x10cc0, 0x10cf2 }, { 0x118a0, 0x118df }, { 0x1e900, 0x1e943 }, END_OF_RANGES
+    { 0x10cc0, 0x10cf2 }, { 0x118a0, 0x118df }, { 0x1e900, 0x1e943 }, KVASIR_END_OF_RANGES
   };
   gsize start = count_space (chars[0]);
 
-  return with_space (start, COUNT_IN (letters, chars + start, n - start));
+  return with_space (start, KVASIR_CHARS_COUNT_IN (letters, chars + start, n - start));
 }
 
 gsize
 kvasir_scan_wide_punctuation (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  static const Range marks[] = {
-    { '!', '/' },       { ':', '~' },       { 0x2018, 0x201f }, { 0x3000, 0x3002 },
-    { 0xff01, 0xff0f }, { 0xff1a, 0xff5e }, END_OF_RANGES,
+  static const KvasirCharRange marks[] = {
+    { '!', '/' },       { ':', '~' },       { 0x2018, 0x201f },   { 0x3000, 0x3002 },
+    { 0xff01, 0xff0f }, { 0xff1a, 0xff5e }, KVASIR_END_OF_RANGES,
   };
   gsize start = count_space (chars[0]);
-  gsize n_marks = COUNT_IN (marks, chars + start, n - start);
+  gsize n_marks = KVASIR_CHARS_COUNT_IN (marks, chars + start, n - start);
 
-  /* U+3000 is white space as well as a mark, so it can be given back. */
-  if (n_marks == 0 && start > 0)
-    return COUNT_IN (marks, chars, n);
   return with_space (start, n_marks);
 }
 
 gsize
 kvasir_scan_cjk_hangul (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  static const Range letters[] = { { 0x0800, 0x9fa5 }, { 0xac00, 0xd7ff }, END_OF_RANGES };
+  static const KvasirCharRange letters[] = { { 0x0800, 0x9fa5 },
+                                             { 0xac00, 0xd7ff },
+                                             KVASIR_END_OF_RANGES };
 
-  return COUNT_IN (letters, chars, n);
+  return KVASIR_CHARS_COUNT_IN (letters, chars, n);
 }
 
 gsize
 kvasir_scan_cjk_kana (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  static const Range letters[] = { { 0x3040, 0x30ff }, { 0x4e00, 0x9fa5 }, END_OF_RANGES };
+  static const KvasirCharRange letters[] = { { 0x3040, 0x30ff },
+                                             { 0x4e00, 0x9fa5 },
+                                             KVASIR_END_OF_RANGES };
 
-  return COUNT_IN (letters, chars, n);
+  return KVASIR_CHARS_COUNT_IN (letters, chars, n);
 }
 
 static gboolean

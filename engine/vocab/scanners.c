@@ -76,9 +76,8 @@ kvasir_chars_decode (const char *text, gsize len, KvasirChar *chars)
   return n;
 }
 
-/* 's 't 're 've 'm 'll 'd; letters of either case where @fold is set. */
-static gsize
-scan_contraction (const KvasirChar *chars, gsize n, gboolean fold)
+gsize
+kvasir_chars_scan_contraction (const KvasirChar *chars, gsize n, gboolean fold)
 {
   static const char endings[][3] = { "s", "t", "re", "ve", "m", "ll", "d" };
 
@@ -116,7 +115,7 @@ scan_space_before_space (const KvasirChar *chars, gsize n)
 gsize
 kvasir_scan_gpt2 (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  gsize n_contraction = scan_contraction (chars, n, FALSE);
+  gsize n_contraction = kvasir_chars_scan_contraction (chars, n, FALSE);
   gsize start =
       kvasir_char_code (chars[0]) == ' ' && n > 1 && !(chars[1] & KVASIR_CHAR_SPACE) ? 1 : 0;
   KvasirChar first = chars[start];
@@ -133,9 +132,8 @@ kvasir_scan_gpt2 (const KvasirChar *chars, gsize n, guint max_digits)
                                              KVASIR_CHAR_SPACE | KVASIR_CHAR_WORD);
 }
 
-/* [^\r\n\p{L}\p{N}]?, the one character that may stand before a word. */
-static gsize
-scan_word_prefix (KvasirChar c)
+gsize
+kvasir_char_scan_word_prefix (KvasirChar c)
 {
   return !(c & KVASIR_CHAR_WORD) && !kvasir_char_is_line_end (c) ? 1 : 0;
 }
@@ -156,9 +154,8 @@ kvasir_chars_scan_space (const KvasirChar *chars, gsize n)
   return n_before > 0 ? n_before : n_space;
 }
 
-/* ` ?` and characters with none of the flags @others, and then such out of @tail. */
-static gsize
-scan_symbols (const KvasirChar *chars, gsize n, guint32 others, const char *tail)
+gsize
+kvasir_chars_scan_symbols (const KvasirChar *chars, gsize n, guint32 others, const char *tail)
 {
   gsize start = kvasir_char_code (chars[0]) == ' ' ? 1 : 0;
   gsize end = start + kvasir_chars_count_without (chars + start, n - start, others);
@@ -175,8 +172,8 @@ scan_symbols (const KvasirChar *chars, gsize n, guint32 others, const char *tail
 static gsize
 scan_words (const KvasirChar *chars, gsize n, guint max_digits, guint32 letters, const char *tail)
 {
-  gsize n_contraction = scan_contraction (chars, n, TRUE);
-  gsize start = scan_word_prefix (chars[0]);
+  gsize n_contraction = kvasir_chars_scan_contraction (chars, n, TRUE);
+  gsize start = kvasir_char_scan_word_prefix (chars[0]);
   gsize n_letters = kvasir_chars_count_with (chars + start, n - start, letters);
   gsize n_symbols;
 
@@ -186,7 +183,8 @@ scan_words (const KvasirChar *chars, gsize n, guint max_digits, guint32 letters,
     return start + n_letters;
   if (chars[0] & KVASIR_CHAR_NUMBER)
     return kvasir_chars_count_with (chars, MIN (n, max_digits), KVASIR_CHAR_NUMBER);
-  n_symbols = scan_symbols (chars, n, KVASIR_CHAR_SPACE | KVASIR_CHAR_NUMBER | letters, tail);
+  n_symbols =
+      kvasir_chars_scan_symbols (chars, n, KVASIR_CHAR_SPACE | KVASIR_CHAR_NUMBER | letters, tail);
   return n_symbols > 0 ? n_symbols : kvasir_chars_scan_space (chars, n);
 }
 
@@ -203,70 +201,133 @@ kvasir_scan_seed_coder (const KvasirChar *chars, gsize n, guint max_digits)
 }
 
 gsize
+kvasir_scan_ufakzeka (const KvasirChar *chars, gsize n, guint max_digits)
+{
+  gsize start = kvasir_char_scan_word_prefix (chars[0]);
+  gsize n_letters = kvasir_chars_count_with (chars + start, n - start, KVASIR_CHAR_LETTER);
+
+  if (n_letters > 0)
+    return start + n_letters;
+  return scan_words (chars, n, max_digits, KVASIR_CHAR_LETTER, "\r\n");
+}
+
+gsize
 kvasir_scan_qwen35 (const KvasirChar *chars, gsize n, guint max_digits)
 {
   return scan_words (chars, n, max_digits, KVASIR_CHAR_LETTER | KVASIR_CHAR_MARK, "\r\n");
 }
 
-/* Upper and lower case as the expressions of GPT-4o are commonly approximated: every letter but
- * a-z, every letter but A-Z. */
+/* Upper and lower case as the expressions of GPT-4o are commonly approximated: every one of
+ * @letters but a-z, every one but A-Z. */
 static gboolean
-may_be_upper (KvasirChar c)
+may_be_upper (KvasirChar c, guint32 letters)
 {
-  return (c & KVASIR_CHAR_LETTER) && !(kvasir_char_code (c) >= 'a' && kvasir_char_code (c) <= 'z');
+  return (c & letters) && !(kvasir_char_code (c) >= 'a' && kvasir_char_code (c) <= 'z');
 }
 
 static gboolean
-may_be_lower (KvasirChar c)
+may_be_lower (KvasirChar c, guint32 letters)
 {
-  return (c & KVASIR_CHAR_LETTER) && !(kvasir_char_code (c) >= 'A' && kvasir_char_code (c) <= 'Z');
+  return (c & letters) && !(kvasir_char_code (c) >= 'A' && kvasir_char_code (c) <= 'Z');
 }
 
-/* U*W+|U+W*, where letters outside ASCII are in both: if no lower case follows the longest U*, that
+static gsize
+count_upper (const KvasirChar *chars, gsize n, guint32 letters)
+{
+  gsize i = 0;
+
+  while (i < n && may_be_upper (chars[i], letters))
+    i++;
+  return i;
+}
+
+/* U*W+, where letters outside ASCII are in both: if no lower case follows the longest U*, that
  * gives back letters until one of them serves as W. */
 static gsize
-scan_cased_word (const KvasirChar *chars, gsize n)
+scan_lower_word (const KvasirChar *chars, gsize n, guint32 letters)
 {
-  gsize n_upper = 0;
-  gsize end;
+  gsize n_upper = count_upper (chars, n, letters);
+  gsize end = n_upper;
 
-  while (n_upper < n && may_be_upper (chars[n_upper]))
-    n_upper++;
-  for (end = n_upper; end < n && may_be_lower (chars[end]);)
+  while (end < n && may_be_lower (chars[end], letters))
     end++;
   if (end > n_upper)
     return end;
-  while (end > 0 && !may_be_lower (chars[end - 1]))
+  while (end > 0 && !may_be_lower (chars[end - 1], letters))
     end--;
-  return end > 0 ? end : n_upper;
+  return end;
 }
 
+/* What follows a word of @len > 0 characters if it is a contraction. */
 static gsize
-scan_o200k (const KvasirChar *chars, gsize n, guint max_digits, gboolean with_contraction)
+with_contraction (const KvasirChar *chars, gsize n, gsize len)
 {
-  gsize start = scan_word_prefix (chars[0]);
-  gsize n_letters = scan_cased_word (chars + start, n - start);
-  gsize end = start + n_letters;
+  return len < n ? len + kvasir_chars_scan_contraction (chars + len, n - len, TRUE) : len;
+}
+
+/* What is no word. */
+static gsize
+scan_o200k_rest (const KvasirChar *chars, gsize n, guint max_digits)
+{
   gsize n_symbols;
 
-  if (n_letters > 0)
-    return with_contraction && end < n ? end + scan_contraction (chars + end, n - end, TRUE) : end;
   if (chars[0] & KVASIR_CHAR_NUMBER)
     return kvasir_chars_count_with (chars, MIN (n, max_digits), KVASIR_CHAR_NUMBER);
-  n_symbols = scan_symbols (chars, n, KVASIR_CHAR_SPACE | KVASIR_CHAR_WORD, "\r\n/");
+  n_symbols = kvasir_chars_scan_symbols (chars, n, KVASIR_CHAR_SPACE | KVASIR_CHAR_WORD, "\r\n/");
   return n_symbols > 0 ? n_symbols : kvasir_chars_scan_space (chars, n);
+}
+
+/* [^\r\n\p{L}\p{N}]?U*W+|[^\r\n\p{L}\p{N}]?U+W*: the character in front may be a letter too where
+ * marks count as such. The second is only looked for where there is no W behind U*. */
+static gsize
+scan_o200k_word (const KvasirChar *chars, gsize n, guint32 letters)
+{
+  gsize start = kvasir_char_scan_word_prefix (chars[0]);
+  gsize len = scan_lower_word (chars + start, n - start, letters);
+
+  if (len > 0)
+    return start + len;
+  len = start > 0 ? scan_lower_word (chars, n, letters) : 0;
+  if (len > 0)
+    return len;
+  len = count_upper (chars + start, n - start, letters);
+  return len > 0 ? start + len : count_upper (chars, n, letters);
 }
 
 gsize
 kvasir_scan_gpt4o (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  return scan_o200k (chars, n, max_digits, TRUE);
+  gsize len = scan_o200k_word (chars, n, KVASIR_CHAR_LETTER);
+
+  return len > 0 ? with_contraction (chars, n, len) : scan_o200k_rest (chars, n, max_digits);
 }
 
 gsize
 kvasir_scan_tekken (const KvasirChar *chars, gsize n, guint max_digits)
 {
-  return scan_o200k (chars, n, max_digits, FALSE);
+  gsize len = scan_o200k_word (chars, n, KVASIR_CHAR_LETTER);
+
+  return len > 0 ? len : scan_o200k_rest (chars, n, max_digits);
+}
+
+gsize
+kvasir_scan_granite_embed (const KvasirChar *chars, gsize n, guint max_digits)
+{
+  gsize len = scan_o200k_word (chars, n, KVASIR_CHAR_LETTER | KVASIR_CHAR_MARK);
+
+  return len > 0 ? with_contraction (chars, n, len) : scan_o200k_rest (chars, n, max_digits);
+}
+
+gsize
+kvasir_scan_tiny_aya (const KvasirChar *chars, gsize n, guint max_digits)
+{
+  const guint32 letters = KVASIR_CHAR_LETTER | KVASIR_CHAR_MARK;
+  gsize start = kvasir_char_scan_word_prefix (chars[0]);
+  gsize end = start + kvasir_chars_count_with (chars + start, n - start, letters);
+
+  if (end > start || (chars[0] & letters))
+    return with_contraction (chars, n, end);
+  return scan_o200k_rest (chars, n, max_digits);
 }
 
 gsize
@@ -275,13 +336,25 @@ kvasir_scan_number (const KvasirChar *chars, gsize n, guint max_digits)
   return kvasir_chars_count_with (chars, MIN (n, max_digits), KVASIR_CHAR_NUMBER);
 }
 
+gboolean
+kvasir_char_is_number (KvasirChar c)
+{
+  return (c & KVASIR_CHAR_NUMBER) != 0;
+}
+
+gboolean
+kvasir_char_is_ascii_digit (KvasirChar c)
+{
+  return kvasir_char_code (c) >= '0' && kvasir_char_code (c) <= '9';
+}
+
 gsize
 kvasir_scan_three_digits (const KvasirChar *chars, gsize n, guint max_digits)
 {
   if (n < 3)
     return 0;
   for (gsize i = 0; i < 3; i++)
-    if (kvasir_char_code (chars[i]) < '0' || kvasir_char_code (chars[i]) > '9')
+    if (!kvasir_char_is_ascii_digit (chars[i]))
       return 0;
   return 3;
 }

@@ -24,6 +24,10 @@ kvasir_char_get_bytes (KvasirChar c)
   return (c >> 21 & 3) + 1;
 }
 
+/* \p{N}, and [0-9] */
+gboolean kvasir_char_is_number (KvasirChar c);
+gboolean kvasir_char_is_ascii_digit (KvasirChar c);
+
 typedef gsize (*KvasirScanFunc) (const KvasirChar *chars, gsize n, guint max_digits);
 
 /* 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S) */
@@ -35,11 +39,17 @@ gsize kvasir_scan_llama3 (const KvasirChar *chars, gsize n, guint max_digits);
 gsize kvasir_scan_seed_coder (const KvasirChar *chars, gsize n, guint max_digits);
 /* As Llama 3, with [\p{L}\p{M}]+ for words and no \p{M} among symbols. */
 gsize kvasir_scan_qwen35 (const KvasirChar *chars, gsize n, guint max_digits);
+/* As Llama 3, without contractions. */
+gsize kvasir_scan_ufakzeka (const KvasirChar *chars, gsize n, guint max_digits);
 /* [^\r\n\p{L}\p{N}]?(U*W+|U+W*)(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,max}
  * | ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
 gsize kvasir_scan_gpt4o (const KvasirChar *chars, gsize n, guint max_digits);
 /* The same without contractions. */
 gsize kvasir_scan_tekken (const KvasirChar *chars, gsize n, guint max_digits);
+/* As GPT-4o, with marks among the letters of both cases. */
+gsize kvasir_scan_granite_embed (const KvasirChar *chars, gsize n, guint max_digits);
+/* As GPT-4o, with [\p{L}\p{M}]+ for words. */
+gsize kvasir_scan_tiny_aya (const KvasirChar *chars, gsize n, guint max_digits);
 /* \p{N}{1,max} */
 gsize kvasir_scan_number (const KvasirChar *chars, gsize n, guint max_digits);
 /* [0-9][0-9][0-9] */
@@ -72,6 +82,31 @@ gsize kvasir_scan_cjk_kana (const KvasirChar *chars, gsize n, guint max_digits);
 /* [!-/:-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+
  * |\s+(?!\S)|\s+, the first without letters and digits */
 gsize kvasir_scan_deepseek_v3 (const KvasirChar *chars, gsize n, guint max_digits);
+/* ---- scanners-later.c: of more models ------------------------------------------------------ */
+
+/* (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(\p{L}\p{M}*( \p{L}\p{M}*)*)+|\p{N}
+ * | ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+ */
+gsize kvasir_scan_exaone_moe (const KvasirChar *chars, gsize n, guint max_digits);
+/* Of a piece that is white space without a line end at its end: \s{512}|\s{256}|...|\s{2}|\s; of
+ * others all. Behind the expressions of Llama 3 it gives those of Jais 2. */
+gsize kvasir_scan_powers_of_two (const KvasirChar *chars, gsize n, guint max_digits);
+/* \p{Han}+|[^\r\n\p{L}\p{N}]?[\p{L}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,max}
+ * | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+gsize kvasir_scan_kimi (const KvasirChar *chars, gsize n, guint max_digits);
+/* [가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+
+ */
+gsize kvasir_scan_youtu (const KvasirChar *chars, gsize n, guint max_digits);
+/* Letters of Asian scripts, by the list of AFMoE */
+gsize kvasir_scan_asian (const KvasirChar *chars, gsize n, guint max_digits);
+/* <sentinel:[0-9]+> */
+gsize kvasir_scan_sentinel (const KvasirChar *chars, gsize n, guint max_digits);
+/* IMGIMG[A-I]{1,4}Z */
+gsize kvasir_scan_image (const KvasirChar *chars, gsize n, guint max_digits);
+/* [\t\n]|    |  (four blanks, or two) */
+gsize kvasir_scan_indent (const KvasirChar *chars, gsize n, guint max_digits);
+/* [\p{P}!-/:-@\[-`{-~] */
+gsize kvasir_scan_one_mark (const KvasirChar *chars, gsize n, guint max_digits);
+
 /* \s+$, but where the match starts: in front of all the white space at the end. Looking for it from
  * every place would take the square of the time. */
 gsize kvasir_find_space_at_end (const KvasirChar *chars, gsize n);

@@ -25,8 +25,10 @@ CASED = "A-Za-z" + "".join("-".join(chr(int(end, 16)) for end in part.split("-")
 CON = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 TAIL = r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 U, W = r"(?:(?=\p{L})[^a-z])", r"(?:(?=\p{L})[^A-Z])"
+LOWER, UPPER = r"(?:(?=[\p{L}\p{M}])[^A-Z])", r"(?:(?=[\p{L}\p{M}])[^a-z])"
 BLOOM = " ?[^(\\s|.,!?…。，、।۔،)]+"
-HAN = "[一-龥ࠀ-一가-\ud7ff]+"
+# White space outside ASCII is in no list of characters: where the ids come from it only counts as \\s.
+HAN = r"(?:(?!\s)[一-龥ࠀ-一가-\ud7ff])+"
 
 TABLE = {
     "tekken": [rf"[^\r\n\p{{L}}\p{{N}}]?{U}*{W}+|[^\r\n\p{{L}}\p{{N}}]?{U}+{W}*|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*" + TAIL],
@@ -36,20 +38,68 @@ TABLE = {
     "bloom": [BLOOM],
     "viking": [BLOOM, r"\p{N}"],
     "gemma4": [r"[^\n]+|[\n]+"],
-    "deepseek-llm": [r"[\r\n]", rf"\s?[{CASED}]+", r"\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", HAN, r"\p{N}+"],
+    "deepseek-llm": [r"[\r\n]", rf"\s?[{CASED}]+", r"\s?[!-/:-~！-／：-～‘-‟、-。]+", r"\s+$", HAN, r"\p{N}+"],
     "deepseek-coder": [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", HAN, r"\p{N}"],
     "deepseek-v3": [r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",
                     r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
                     r"| ?[\p{P}\p{S}]+[\r\n]*" + TAIL],
 }
 
+YOUTU = "[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥\u3040-ゟ゠-ヿ]+"
+ASIAN = ("[一-鿿㐀-䶿豈-\ufaff\u3040-ゟ゠-ヿ･-ﾟ⼀-\u2fdfเ-\u0e7f\u0e80-\u0effក-\u17ffက-႟ꩠ-ꩿꧠ-\ua9ff가-\ud7afᄀ-ᇿ]+")
+
+
+def words(letters, digits, tail="[\\r\\n/]*"):
+    return rf"[^\r\n\p{{L}}\p{{N}}]?{letters}+{CON}?|\p{{N}}{digits}| ?[^\s\p{{L}}\p{{N}}]+{tail}" + TAIL
+
+
+def llama3(digits):
+    return CON + rf"|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*" + TAIL
+
+
+def group_ends(piece):
+    """Cuts behind groups of three digits; what is before a number stays with its first group."""
+    cuts = {len(piece)}
+    for number in regex.finditer(r"\p{N}+", piece):
+        cuts |= {cut for cut in range(number.end(), number.start(), -3)}
+    parts, start = [], 0
+    for cut in sorted(cuts):
+        parts.append(piece[start:cut])
+        start = cut
+    return parts
+
+
+TABLE |= {
+    "ufakzeka": [r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*" + TAIL],
+    "kimi-k2": [r"\p{Han}+|" + words(r"[\p{L}--\p{Han}]", "{1,3}", r"[\r\n]*")],
+    "exaone-moe": [CON + r"|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?"
+                   r"|\s*[\r\n]|\s+(?!\S)|\s+"],
+    "jais-2": [llama3("{1,3}").removesuffix(r"|\s+(?!\S)|\s+")
+               + "".join(rf"|\s{{{1 << i}}}(?!\S)" for i in range(9, 1, -1)) + r"|\s{1,2}(?!\S)|\s{1}"],
+    "laguna": [r"[^\n]+|[\n]+", llama3("")],
+    "minicpm5": [r"\p{N}{1,3}", llama3("{1,3}")],
+    "superbpe": [r"\p{N}+", r"(?=([0-9]{3})+(?![0-9]))"],
+    "afmoe": [group_ends, ASIAN, TABLE["deepseek-v3"][2]],
+    "tiny_aya": [group_ends, words(r"[\p{L}\p{M}]", "{1,3}")],
+    "youtu": [YOUTU, words(r"[\p{L}\p{M}]", "")],
+    "chameleon": [r"<sentinel:[0-9]+>", r"(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", r"([\t\n]|    |  )", r"\p{N}",
+                  r"[\p{P}!-/:-@\[-`{-~]",
+                  r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)"],
+    "granite-embed-multi-97m": [
+        rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{CON}?|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*{CON}?|\p{{N}}{{1,3}}"
+        r"| ?[^\s\p{L}\p{N}]+[\r\n/]*" + TAIL],
+}
+
 LETTERS = list("abdelmrstvzABDELMSTVZ0123456789   \t\n\r\v'''.,:;!?-_/\\()[]{}<>|@#$%^&*+=~`\"") + list(
-    "éßÉǅªʰΩωДдעا中五のカ한ㄱ½²Ⅳ٣…—“”‘。，、।۔،　\u00a0\u2003\u200b\u200d\u0301\u0903\u20dd€©😀𐐀ሀ")
+    "éßÉǅªʰΩωДдעا中五のカ한ㄱ½²Ⅳ٣…—“”‘。，、।۔،　\u00a0\u2003\u200b\u200d\u0301\u0903\u20dd€©😀𐐀ሀ") + ["<sentinel:7>", "IMGIMGABZ"]
 
 
 def cut(text, expressions):
     pieces = [text]
     for expression in expressions:
+        if callable(expression):
+            pieces = [part for piece in pieces for part in expression(piece)]
+            continue
         parts = []
         for piece in pieces:
             start = 0

@@ -76,7 +76,7 @@ test_pieces (void)
       json_decref (line);
       n_lines++;
     }
-  g_assert_cmpuint (n_lines, ==, 2550);
+  g_assert_cmpuint (n_lines, ==, 4350);
 }
 
 static gboolean
