@@ -83,7 +83,7 @@ class Bench:
             for setting in list_settings(build, case.type):
                 try:
                     leg = Leg(self.make_peer_command(case, setting), self.args.threads)
-                    rate = leg.ask(TRY_SECONDS)["rate"]
+                    rate = leg.ask(min(TRY_SECONDS, self.args.seconds))["rate"]
                 except RuntimeError as error:
                     tried.append({**setting, "failed": str(error)[-60:]})
                     continue
@@ -173,14 +173,9 @@ class Bench:
         while len(blocks) < self.args.blocks + MAX_REPEATS:
             blocks.append(self.run_block(legs))
             block = blocks[-1]
-            unit = 1 if case.kind != "load" else 1e3
-            print(f"  block {len(blocks)}: " + ", ".join(
-                f"{name} {unit * sum(rates) / len(rates):.1f}" for name, rates in block["rates"].items())
-                + (f" ({block['disturbed']})" if block["disturbed"] else ""), file=sys.stderr)
-            # The window's own helpers count as strangers, a busy loop as part of the case.
-            if sum(not b["disturbed"] for b in blocks) >= self.args.blocks:
-                break
-            if case.kind in ("window", "busy") and len(blocks) >= self.args.blocks:
+            print(f"  block {len(blocks)}: " + report.format_block(case, block), file=sys.stderr)
+            # The helpers of a window count as strangers, and a busy loop or a load moves the roofs.
+            if sum(case.kind != "speed" or not b["disturbed"] for b in blocks) >= self.args.blocks:
                 break
         return blocks
 

@@ -2,7 +2,7 @@
 
 import statistics
 
-from cases import PEERS
+from cases import NAMES, PEERS
 
 # Of the median, that the smallest block may fall short by.
 SLACK = 0.9
@@ -16,6 +16,13 @@ def get_blocks(result):
     """Those that count: all where too few were undisturbed."""
     good = [block for block in result["blocks"] if not block["disturbed"]]
     return good if len(good) >= 3 else result["blocks"]
+
+
+def format_block(case, block):
+    means = {name: sum(rates) / len(rates) for name, rates in block["rates"].items()}
+    parts = [f"{name} {1 / mean:.1f} ms" if case.kind == "load" else f"{name} {mean:.1f}"
+             for name, mean in means.items()]
+    return ", ".join(parts) + (f" ({block['disturbed']})" if block["disturbed"] else "")
 
 
 def make_ratios(result, name):
@@ -70,14 +77,17 @@ def make_row(case, result):
                ratios=ratios, best=best, ratio=ratios[best], met=met if case.claim else None,
                llama_claim=case.llama_claim, roof=make_roof(case, result),
                disturbed=sum(bool(block["disturbed"]) for block in result["blocks"]),
-               blocks=len(result["blocks"]), same_text=compare_texts(result))
+               blocks=len(result["blocks"]), same_tokens=count_same(result))
     return row
 
 
-def compare_texts(result):
-    """Whether all programs go on alike; None where it was not looked at."""
-    texts = list(result.get("greedy", {}).values())
-    return all(text == texts[0] for text in texts) if len(texts) > 1 else None
+def count_same(result):
+    """{peer: how many tokens of the greedy text are ours}; rounding differs, so that one near a tie
+    may fall either way, and all behind it differ."""
+    texts = dict(result.get("greedy", {}))
+    ours = texts.pop("kvasir", [])
+    return {name: next((i for i, pair in enumerate(zip(ours, text)) if pair[0] != pair[1]), len(ours))
+            for name, text in texts.items()}
 
 
 def format_rate(row, name):
@@ -133,6 +143,16 @@ def format_settings(case, result):
     return lines
 
 
+def format_texts(cases, rows):
+    seen, lines = set(), []
+    for case, row in zip(cases, rows):
+        if row.get("same_tokens") and case.model not in seen:
+            seen.add(case.model)
+            counts = ", ".join(f"{name} {count}" for name, count in row["same_tokens"].items())
+            lines.append(f"- {NAMES[case.model]}: {counts}")
+    return lines
+
+
 def format_roofs(results):
     probes = [probe for result in results.values() for block in result.get("blocks", [])
               for probe in (block["before"], block["after"])]
@@ -147,8 +167,6 @@ def format_roofs(results):
 def write_results(path, cases, results):
     rows = [make_row(case, results[case.name]) for case in cases]
     machine = results[cases[0].name]["machine"]
-    same = [row for row in rows if row.get("same_text")]
-    other = [row for row in rows if row.get("same_text") is False]
     text = [
         "# Results", "",
         "Written by `./dev bench peer` at the end of a full run; tests/bench/peer.py says how. Numbers are "
@@ -159,11 +177,10 @@ def write_results(path, cases, results):
         f"{machine['blocks']} blocks, {machine['leg_seconds']:g} s for each measurement, files in the page "
         f"cache. Kvasir {machine['version']}.", "",
         format_table(rows), "", *format_roofs(results), "",
-        f"Greedy text after 16 tokens: the same in all programs in {len(same)} of "
-        f"{len(same) + len(other)} cases"
-        + (f", not in {', '.join(row['case'] for row in other)}" if other else "") + ".",
         f"Blocks repeated or kept although disturbed: {sum(row.get('disturbed', 0) for row in rows)} of "
         f"{sum(row.get('blocks', 0) for row in rows)}.", "",
+        "## Greedy text", "", "Of 16 tokens, how many are ours before the first that differs.", "",
+        *format_texts(cases, rows), "",
         "## Settings of the peers", "", "The best of each was measured; tokens per second of one try.", "",
     ]
     for case in cases:
