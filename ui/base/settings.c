@@ -16,6 +16,8 @@ enum
   PROP_INSPECTOR_WIDTH,
   PROP_LAST_MODEL,
   PROP_SAMPLING,
+  PROP_GUESSES,
+  PROP_GUESS_MODEL,
   N_PROPS
 };
 
@@ -161,6 +163,8 @@ kvasir_settings_class_init (KvasirSettingsClass *klass)
       g_param_spec_int ("inspector-width", NULL, NULL, 0, 16384, 0, FLAGS);
   props[PROP_LAST_MODEL] = g_param_spec_string ("last-model", NULL, NULL, "", FLAGS);
   props[PROP_SAMPLING] = g_param_spec_string ("sampling", NULL, NULL, "", FLAGS);
+  props[PROP_GUESSES] = g_param_spec_int ("guesses", NULL, NULL, 0, 2, 0, FLAGS);
+  props[PROP_GUESS_MODEL] = g_param_spec_string ("guess-model", NULL, NULL, "", FLAGS);
   g_object_class_install_properties (object_class, N_PROPS, props);
 }
 

@@ -23,7 +23,8 @@ typedef enum
  *   "color-scheme" (int, KvasirColorScheme), "window-width", "window-height" (int),
  *   "maximized" (boolean), "show-chats", "show-inspector" (boolean),
  *   "inspector-width" (int; 0: a share of the window),
- *   "last-model" (string, path), "sampling" (string, see ui/history/sampling.h) */
+ *   "last-model" (string, path), "sampling" (string, see ui/history/sampling.h),
+ *   "guesses" (int, KvasirGuessKind), "guess-model" (string, path) */
 #define KVASIR_TYPE_SETTINGS (kvasir_settings_get_type ())
 G_DECLARE_FINAL_TYPE (KvasirSettings, kvasir_settings, KVASIR, SETTINGS, GObject)
 

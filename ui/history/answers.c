@@ -130,7 +130,11 @@ take_costs (Pending *pending, const KvasirNotice *notice)
   else if (notice->kind == KVASIR_NOTICE_DONE && notice->prefill_us > 0)
     costs.prefill_us = notice->prefill_us;
   if (notice->kind == KVASIR_NOTICE_TOKEN || notice->kind == KVASIR_NOTICE_DONE)
-    costs.generate_us = notice->us;
+    {
+      costs.generate_us = notice->us;
+      costs.n_guessed = notice->n_guessed;
+      costs.n_right = notice->n_right;
+    }
   kvasir_message_node_set_costs (pending->answer, &costs);
 }
 

@@ -29,6 +29,8 @@ typedef struct
   guint n_read;
   gint64 prefill_us;
   gint64 generate_us;
+  guint n_guessed; /* tokens guessed ahead and those that came right, of answers of this run */
+  guint n_right;
 } KvasirMessageCosts;
 
 /* How far the reading of the prompt is. */

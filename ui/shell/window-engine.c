@@ -69,6 +69,8 @@ notice_cb (KvasirWindow *self, const KvasirNotice *notice)
 {
   if (notice->kind == KVASIR_NOTICE_EVICTED)
     evicted (self, notice);
+  if (notice->kind == KVASIR_NOTICE_GUESSES)
+    kvasir_window_follow_guesses (self, notice);
   if (self->load_request == 0 || notice->request_id != self->load_request)
     return;
   if (notice->kind == KVASIR_NOTICE_LOADED)
@@ -159,11 +161,10 @@ response_cb (GtkNativeDialog *dialog, int response, KvasirWindow *self)
 }
 
 void
-kvasir_window_choose_file (KvasirWindow *self)
+kvasir_window_ask_for_model (KvasirWindow *self, const char *title, GCallback response)
 {
-  GtkFileChooserNative *dialog =
-      gtk_file_chooser_native_new (_ ("Open a Model"), GTK_WINDOW (self),
-                                   GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Open"), _ ("_Cancel"));
+  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
+      title, GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Open"), _ ("_Cancel"));
   g_autoptr (GtkFileFilter) models = gtk_file_filter_new ();
   g_autoptr (GtkFileFilter) all = gtk_file_filter_new ();
 
@@ -174,8 +175,14 @@ kvasir_window_choose_file (KvasirWindow *self)
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), models);
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), all);
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (response_cb), self, 0);
+  g_signal_connect_object (dialog, "response", response, self, 0);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+void
+kvasir_window_choose_file (KvasirWindow *self)
+{
+  kvasir_window_ask_for_model (self, _ ("Open a Model"), G_CALLBACK (response_cb));
 }
 
 static gboolean

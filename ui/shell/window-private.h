@@ -1,7 +1,8 @@
 /* ui/shell/window-private.h - the window's parts, shared by its files
  *
  * window.c makes it and follows the chats; window-engine.c opens models and shows what the engine
- * tells; window-actions.c and window-message-actions.c carry out what a person asks for.
+ * tells; window-actions.c, window-message-actions.c and window-guesses.c carry out what a person
+ * asks for.
  * Thread: main thread.
  */
 #pragma once
@@ -64,6 +65,18 @@ void kvasir_window_connect_engine (KvasirWindow *self);
 void kvasir_window_load (KvasirWindow *self, const char *path, guint n_ctx);
 void kvasir_window_choose_file (KvasirWindow *self);
 void kvasir_window_add_drop_target (KvasirWindow *self);
+
+/* A chooser for files of models; @response_cb as that of GtkNativeDialog, with the window, frees
+ * it.
+ */
+void kvasir_window_ask_for_model (KvasirWindow *self, const char *title, GCallback response_cb);
+
+/* ---- window-guesses.c */
+void kvasir_window_add_guess_actions (KvasirWindow *self);
+/* As it was chosen in an earlier run, before a model is loaded. */
+void kvasir_window_restore_guesses (KvasirWindow *self);
+/* A GUESSES notice came. */
+void kvasir_window_follow_guesses (KvasirWindow *self, const KvasirNotice *notice);
 
 /* ---- window-actions.c, window-message-actions.c */
 void kvasir_window_add_actions (KvasirWindow *self);

@@ -365,6 +365,7 @@ kvasir_window_init (KvasirWindow *self)
                                   G_CALLBACK (kvasir_window_update_actions), self);
   kvasir_window_add_actions (self);
   kvasir_window_add_message_actions (self);
+  kvasir_window_add_guess_actions (self);
   kvasir_window_add_drop_target (self);
   g_signal_connect_swapped (self->chats, "chosen", G_CALLBACK (chosen_cb), self);
   g_signal_connect_swapped (self->panes, "notify::start-shown", G_CALLBACK (panes_shown_cb), self);
@@ -391,6 +392,7 @@ kvasir_window_new (GtkApplication *application, const KvasirWindowParts *parts)
   kvasir_start_page_set_library (KVASIR_START_PAGE (self->start), self->library);
   kvasir_chat_page_set_engine (KVASIR_CHAT_PAGE (self->chat), self->client, self->answers);
   kvasir_window_connect_engine (self);
+  kvasir_window_restore_guesses (self);
   g_signal_connect_object (self->history, "notify::loaded", G_CALLBACK (history_loaded_cb), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (kvasir_history_get_store (self->history), "trouble",

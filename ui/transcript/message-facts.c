@@ -23,6 +23,20 @@ describe_reading (KvasirMessageNode *node)
                           kvasir_format_count (progress->n_total).s, left);
 }
 
+/* Takes @facts; adds what guessing was worth, if anything was guessed. */
+static char *
+add_guesses (char *facts, const KvasirMessageCosts *costs)
+{
+  g_autofree char *before = facts;
+
+  if (costs->n_guessed == 0)
+    return g_steal_pointer (&before);
+  /* Translators: what was said so far, tokens guessed ahead, those of them that were right */
+  return g_strdup_printf (_ ("%s · guessed %s, %s right"), before,
+                          kvasir_format_count (costs->n_guessed).s,
+                          kvasir_format_count (costs->n_right).s);
+}
+
 static char *
 describe_written (KvasirMessageNode *node, guint n_tokens)
 {
@@ -34,9 +48,10 @@ describe_written (KvasirMessageNode *node, guint n_tokens)
   if (costs->generate_us <= 0)
     return g_steal_pointer (&tokens);
   /* Translators: tokens, speed, prompt tokens found in the memory, prompt tokens computed */
-  return g_strdup_printf (_ ("%s · %s · reused %s, read %s"), tokens, rate,
-                          kvasir_format_count (costs->n_reused).s,
-                          kvasir_format_count (costs->n_read).s);
+  return add_guesses (g_strdup_printf (_ ("%s · %s · reused %s, read %s"), tokens, rate,
+                                       kvasir_format_count (costs->n_reused).s,
+                                       kvasir_format_count (costs->n_read).s),
+                      costs);
 }
 
 char *
@@ -56,7 +71,7 @@ kvasir_message_facts_describe (KvasirMessageNode *node)
     {
       g_autofree char *rate = kvasir_figure_rate (n_tokens, costs->generate_us);
 
-      return g_strdup_printf (_ ("writing… %s"), rate);
+      return add_guesses (g_strdup_printf (_ ("writing… %s"), rate), costs);
     }
 }
 
