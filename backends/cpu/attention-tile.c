@@ -1,6 +1,6 @@
-/* Keys and values of plain types are read in place for few queries, and expanded to f32 once for
- * many or where they are quantised or transposed; then scores and values are small dense products.
- */
+/* Keys and values of plain types and of Q8_0 are read in place for few queries, and expanded to f32
+ * once for many or where they are of other types or transposed; then scores and values are small
+ * dense products. */
 #include "backends/cpu/attention-tile.h"
 
 #include <math.h>
@@ -155,6 +155,15 @@ mix_halves (const KvasirTensor *node,
                                scratch);
 }
 
+/* Rows of the tile's width that begin with a block. */
+static bool
+is_readable (const Slice *slice)
+{
+  if (slice->cache->type == KVASIR_TYPE_Q8_0)
+    return slice->first % 32 == 0 && slice->n % 32 == 0;
+  return slice->n % 16 == 0 && kvasir_type_get_block_len ((int) slice->cache->type) == 1;
+}
+
 /* A short step goes the way that each of its tokens would go alone, so that a token's sums are the
  * same in both: what is guessed ahead must not change what is written. */
 static bool
@@ -166,8 +175,7 @@ is_read_in_place (const KvasirTensor *node,
   bool is_short = node->src[0]->ne[2] <= KVASIR_FEW_TOKENS;
   int64_t n_together = is_short ? kvasir_attention_get_group (&node->params.attention) : n_rows;
 
-  return run->kernels->score != NULL && n_together <= KVASIR_FEW_QUERIES && slice->n % 16 == 0 &&
-         kvasir_type_get_block_len ((int) slice->cache->type) == 1;
+  return run->kernels->score != NULL && n_together <= KVASIR_FEW_QUERIES && is_readable (slice);
 }
 
 static KvasirTileProduct

@@ -95,8 +95,8 @@ typedef struct
 /* Few queries or weights against one tile of a cache, read where it lies. */
 typedef struct
 {
-  KvasirType type;     /* F32, F16 or BF16 */
-  const uint8_t *rows; /* KVASIR_TILE rows of @width elements, a multiple of 16 */
+  KvasirType type;     /* F32, F16, BF16 or Q8_0 */
+  const uint8_t *rows; /* KVASIR_TILE rows of @width elements, a multiple of 16 or whole blocks */
   size_t stride;       /* bytes from row to row */
   const uint8_t *next; /* as many rows that will be wanted next, to be fetched, or NULL */
   size_t next_stride, next_bytes;

@@ -1,15 +1,21 @@
-/* backends/cpu/x86/vec-tiles.h - attention of few queries over a tile of plain cache rows
+/* backends/cpu/x86/vec-tiles.h - attention of few queries over a tile of cache rows as they lie
  *
  * A step of one token reads every row once, so expanding and transposing tiles first would cost
  * more than the products. Included after vec-kernels.h.
  */
 #pragma once
 
+#include "backends/cpu/x86/blocks-x86.h"
 #include "backends/cpu/x86/vec-kernels.h"
 
 INLINE Vec
 load_elements (const KvasirType type, const uint8_t *row, int64_t i)
 {
+  const KvasirBlockQ8_0 *block = (const void *) row;
+
+  block += i / 32;
+  if (type == KVASIR_TYPE_Q8_0)
+    return vec_mul (vec_load_i8 (block->qs + i % 32), vec_set1 (_cvtsh_ss (block->d)));
   if (type == KVASIR_TYPE_F16)
     return vec_load_f16 ((const uint16_t *) (const void *) row + i);
   if (type == KVASIR_TYPE_BF16)
@@ -92,6 +98,8 @@ score (const KvasirTileProduct *p)
     score_of_type (p, KVASIR_TYPE_F16);
   else if (p->type == KVASIR_TYPE_BF16)
     score_of_type (p, KVASIR_TYPE_BF16);
+  else if (p->type == KVASIR_TYPE_Q8_0)
+    score_of_type (p, KVASIR_TYPE_Q8_0);
   else
     score_of_type (p, KVASIR_TYPE_F32);
 }
@@ -164,6 +172,8 @@ mix (const KvasirTileProduct *p)
     mix_of_type (p, KVASIR_TYPE_F16);
   else if (p->type == KVASIR_TYPE_BF16)
     mix_of_type (p, KVASIR_TYPE_BF16);
+  else if (p->type == KVASIR_TYPE_Q8_0)
+    mix_of_type (p, KVASIR_TYPE_Q8_0);
   else
     mix_of_type (p, KVASIR_TYPE_F32);
 }
