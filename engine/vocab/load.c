@@ -11,7 +11,6 @@ typedef struct
   const char *model; /* the value of tokenizer.ggml.model */
   KvasirVocabKind kind;
   const char *name;
-  const char *bos_key;
   gint32 bos, eos, unk;
   gboolean add_bos, add_eos;
   gboolean add_space_prefix;
@@ -19,19 +18,16 @@ typedef struct
   gboolean escapes_spaces;
 } Kind;
 
-static const char bos_key[] = "tokenizer.ggml.bos_token_id";
-
 static const Kind kinds[] = {
-  { "llama", KVASIR_VOCAB_SPM, "SPM", bos_key, 1, 2, 0, TRUE, FALSE, TRUE, FALSE, TRUE },
-  { "gpt2", KVASIR_VOCAB_BPE, "BPE", bos_key, 11, 11, -1, FALSE, FALSE, FALSE, TRUE, FALSE },
-  { "gemma4", KVASIR_VOCAB_BPE, "BPE", bos_key, -1, -1, -1, TRUE, FALSE, FALSE, FALSE, TRUE },
-  { "bert", KVASIR_VOCAB_WPM, "WPM", "tokenizer.ggml.cls_token_id", 101, -1, 100, TRUE, FALSE,
-    FALSE, TRUE, TRUE },
-  { "t5", KVASIR_VOCAB_UGM, "UGM", bos_key, -1, 1, 2, FALSE, TRUE, FALSE, FALSE, TRUE },
-  { "rwkv", KVASIR_VOCAB_RWKV, "RWKV", bos_key, -1, -1, -1, FALSE, FALSE, FALSE, FALSE, FALSE },
+  { "llama", KVASIR_VOCAB_SPM, "SPM", 1, 2, 0, TRUE, FALSE, TRUE, FALSE, TRUE },
+  { "gpt2", KVASIR_VOCAB_BPE, "BPE", 11, 11, -1, FALSE, FALSE, FALSE, TRUE, FALSE },
+  { "gemma4", KVASIR_VOCAB_BPE, "BPE", -1, -1, -1, TRUE, FALSE, FALSE, FALSE, TRUE },
+  { "bert", KVASIR_VOCAB_WPM, "WPM", 101, -1, 100, TRUE, FALSE, FALSE, TRUE, TRUE },
+  { "t5", KVASIR_VOCAB_UGM, "UGM", -1, 1, 2, FALSE, TRUE, FALSE, FALSE, TRUE },
+  { "rwkv", KVASIR_VOCAB_RWKV, "RWKV", -1, -1, -1, FALSE, FALSE, FALSE, FALSE, FALSE },
 };
 
-static const Kind no_kind = { "none", KVASIR_VOCAB_NONE, "none", bos_key, -1, -1, -1 };
+static const Kind no_kind = { "none", KVASIR_VOCAB_NONE, "none", -1, -1, -1 };
 
 gboolean
 kvasir_vocab_fail (const KvasirGguf *gguf, GError **error, const char *format, ...)
@@ -145,7 +141,7 @@ load_rules (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind)
 {
   gboolean add_eos = kind->add_eos;
 
-  self->bos = get_id (self, gguf, kind->bos_key, kind->bos);
+  self->bos = get_id (self, gguf, "tokenizer.ggml.bos_token_id", kind->bos);
   self->eos = get_id (self, gguf, "tokenizer.ggml.eos_token_id", kind->eos);
   self->unk = get_id (self, gguf, "tokenizer.ggml.unknown_token_id", kind->unk);
   self->add_bos = kind->add_bos;
@@ -161,7 +157,10 @@ load_rules (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind)
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_space_prefix", &self->add_space_prefix);
   if (self->kind == KVASIR_VOCAB_WPM)
     {
-      /* A text for BERT always lies between its two marks, whatever the keys say. */
+      /* A text for BERT always lies between its two marks, whatever the keys say; the first has had
+       * a key of its own. */
+      if (!kvasir_gguf_has_key (gguf, "tokenizer.ggml.bos_token_id"))
+        self->bos = get_id (self, gguf, "tokenizer.ggml.cls_token_id", kind->bos);
       self->last = get_id (self, gguf, "tokenizer.ggml.seperator_token_id", 102);
       return;
     }

@@ -171,6 +171,7 @@ static const KvasirPreTokenizer pre_tokenizers[] = {
   { .name = "gemma4",
     .steps = { { kvasir_scan_lines, 0 } },
     .adds_bos = TRUE,
+    .cleans_spaces = TRUE,
     .escapes_spaces = TRUE },
   { .name = "sarvam-moe",
     .steps = { { kvasir_scan_lines, 0 } },

@@ -55,7 +55,7 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (KvasirGguf) gguf = argc == 2 ? kvasir_gguf_open (argv[1], &error) : NULL;
   g_autoptr (KvasirVocab) vocab = gguf ? kvasir_vocab_new (gguf, &error) : NULL;
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  g_autoptr (GString) bytes = g_string_new (NULL);
   guint8 flags;
   guint32 n;
 
@@ -66,13 +66,13 @@ main (int argc, char **argv)
     }
   while (fread (&flags, 1, 1, stdin) == 1 && fread (&n, sizeof n, 1, stdin) == 1)
     {
-      g_byte_array_set_size (bytes, n);
-      if (fread (bytes->data, 1, n, stdin) != n)
+      g_string_set_size (bytes, n);
+      if (fread (bytes->str, 1, n, stdin) != n)
         return 2;
       if (flags & FROM_IDS)
-        answer_ids (vocab, (const char *) bytes->data, n, flags);
+        answer_ids (vocab, bytes->str, n, flags);
       else
-        answer_text (vocab, (const char *) bytes->data, n, flags);
+        answer_text (vocab, bytes->str, n, flags);
     }
   return 0;
 }
