@@ -116,6 +116,8 @@ place (KvasirPacking *self)
   self->buffer = type->alloc (type, n_bytes);
   if (self->buffer == NULL)
     return FALSE;
+  if (self->buffer->vtable->settle != NULL)
+    self->buffer->vtable->settle (self->buffer);
   n_bytes = 0;
   for (guint i = 0; i < self->tensors->len; i++)
     {
