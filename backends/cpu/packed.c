@@ -124,7 +124,8 @@ kvasir_packed_pack (KvasirTensor *tensor, size_t n_bytes)
           pack_block (&form, to + b * form.all * ROWS, row,
                       from + (size_t) row * tensor->nb[1] + b * form.all);
     }
-  __atomic_store_n (&tensor->n_packed, end, __ATOMIC_RELEASE);
+  if (end > begin)
+    __atomic_store_n (&tensor->n_packed, end, __ATOMIC_RELEASE);
   return end - begin;
 }
 

@@ -88,7 +88,7 @@ pack_tensor (KvasirPacking *self, KvasirTensor *tensor)
     {
       done += n;
       release (&released, data + done);
-      __atomic_fetch_add (&self->n_bytes, n, __ATOMIC_RELAXED);
+      __atomic_fetch_add (&self->n_bytes, n, __ATOMIC_RELEASE);
     }
 }
 
@@ -174,5 +174,5 @@ kvasir_packing_free (KvasirPacking *self)
 guint64
 kvasir_packing_get_bytes (const KvasirPacking *self)
 {
-  return __atomic_load_n (&self->n_bytes, __ATOMIC_RELAXED);
+  return __atomic_load_n (&self->n_bytes, __ATOMIC_ACQUIRE);
 }
