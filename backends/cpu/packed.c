@@ -8,6 +8,8 @@
 #define BLOCK_LEN 32
 #define MAX_BLOCK_BYTES 34
 
+#define ALWAYS_INLINE static inline __attribute__ ((always_inline))
+
 /* Bytes of the parts of one block, in the order in which they follow each other there. */
 typedef struct
 {
@@ -15,7 +17,7 @@ typedef struct
   size_t all;
 } Form;
 
-static Form
+static inline Form
 get_form (KvasirType type)
 {
   Form form = { .scale = 2, .quants = 16 };
@@ -75,7 +77,7 @@ move_fifth_bits (uint8_t *group, int row, uint8_t *bits, bool back)
 }
 
 /* One block of row @row into a group's block, which begins as zeros. */
-static void
+ALWAYS_INLINE void
 pack_block (const Form *form, uint8_t *group, int row, uint8_t *block)
 {
   uint8_t *mins = group + ROWS * form->scale, *bits = mins + ROWS * form->min;
@@ -109,21 +111,53 @@ unpack_block (const Form *form, uint8_t *group, int row, uint8_t *block)
     memcpy (block + at, quants + at * ROWS + 4 * (size_t) row, 4);
 }
 
+ALWAYS_INLINE void
+pack_rows (const KvasirType type, uint8_t *from, uint8_t *to, size_t row_bytes)
+{
+  const Form form = get_form (type);
+
+  memset (to, 0, row_bytes * ROWS);
+  for (int row = 0; row < ROWS; row++, from += row_bytes)
+    for (size_t at = 0; at < row_bytes; at += form.all)
+      pack_block (&form, to + at * ROWS, row, from + at);
+}
+
+/* Sizes are constants in each case: with calls for every few bytes it would take three times as
+ * long. */
+static void
+pack_group (KvasirType type, uint8_t *from, uint8_t *to, size_t row_bytes)
+{
+  switch (type)
+    {
+    case KVASIR_TYPE_Q4_1:
+      pack_rows (KVASIR_TYPE_Q4_1, from, to, row_bytes);
+      break;
+    case KVASIR_TYPE_Q5_0:
+      pack_rows (KVASIR_TYPE_Q5_0, from, to, row_bytes);
+      break;
+    case KVASIR_TYPE_Q5_1:
+      pack_rows (KVASIR_TYPE_Q5_1, from, to, row_bytes);
+      break;
+    case KVASIR_TYPE_Q8_0:
+      pack_rows (KVASIR_TYPE_Q8_0, from, to, row_bytes);
+      break;
+    case KVASIR_TYPE_MXFP4:
+      pack_rows (KVASIR_TYPE_MXFP4, from, to, row_bytes);
+      break;
+    default:
+      pack_rows (KVASIR_TYPE_Q4_0, from, to, row_bytes);
+      break;
+    }
+}
+
 size_t
 kvasir_packed_pack (KvasirTensor *tensor, size_t n_bytes)
 {
-  Form form = get_form (tensor->type);
   size_t group = tensor->nb[1] * ROWS, begin = tensor->n_packed, end = begin;
 
   for (; end < tensor->nb[3] && end - begin < n_bytes; end += group)
-    {
-      uint8_t *to = (uint8_t *) tensor->packed + end, *from = (uint8_t *) tensor->data + end;
-      memset (to, 0, group);
-      for (int row = 0; row < ROWS; row++)
-        for (size_t b = 0; b < tensor->nb[1] / form.all; b++)
-          pack_block (&form, to + b * form.all * ROWS, row,
-                      from + (size_t) row * tensor->nb[1] + b * form.all);
-    }
+    pack_group (tensor->type, (uint8_t *) tensor->data + end, (uint8_t *) tensor->packed + end,
+                tensor->nb[1]);
   if (end > begin)
     __atomic_store_n (&tensor->n_packed, end, __ATOMIC_RELEASE);
   return end - begin;

@@ -3,15 +3,12 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "engine/graph/graph-plan.h"
 
 /* What is in memory twice for a moment; a millisecond's work. */
 #define PIECE_BYTES (1u << 20)
-/* Those who wait for an answer come first. */
-#define NICENESS 10
 
 struct _KvasirPacking
 {
@@ -97,8 +94,6 @@ run_thread (void *data)
 {
   KvasirPacking *self = data;
 
-  /* On Linux this is the thread's own. */
-  (void) setpriority (PRIO_PROCESS, (id_t) gettid (), NICENESS);
   for (guint i = 0; i < self->tensors->len; i++)
     pack_tensor (self, self->tensors->pdata[i]);
   return NULL;
