@@ -107,8 +107,11 @@ cpu_can_pack (KvasirDevice *device, const KvasirTensor *tensor)
 static size_t
 cpu_pack (KvasirDevice *device, KvasirTensor *tensor, size_t n_bytes)
 {
-  (void) device;
-  return kvasir_packed_pack (tensor, n_bytes);
+  size_t n_packed = kvasir_packed_pack (tensor, n_bytes);
+
+  __atomic_store_n (&get_cpu (device)->setup.packed_at, kvasir_pool_get_now_ns (),
+                    __ATOMIC_RELAXED);
+  return n_packed;
 }
 
 static const KvasirDeviceVtable cpu_vtable = {

@@ -216,6 +216,8 @@ run_paced (KvasirPlan *plan, KvasirPace *pace, int64_t begin)
   int64_t waited = kvasir_pool_get_wait_ns (pool);
 
   kvasir_pool_run (pool, plan->n_threads, run_phases, plan);
+  if (__atomic_load_n (&plan->setup->packed_at, __ATOMIC_RELAXED) >= begin)
+    return;
   int64_t end = kvasir_pool_get_now_ns ();
   kvasir_pace_end (pace, plan->n_threads, end - begin, kvasir_pool_get_wait_ns (pool) - waited,
                    end);

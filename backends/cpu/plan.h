@@ -25,6 +25,9 @@ typedef struct
   int n_prefill;   /* threads of longer steps; both are reserved in the pool */
   KvasirPace decode_pace;
   KvasirPace prefill_pace;
+  /* When weights were packed last, by another thread: steps beside that say nothing about how well
+   * the pool's threads keep step. Atomic. */
+  int64_t packed_at;
 } KvasirCpuSetup;
 
 /* @setup outlives the plan. The rest is as in backend.h. */
