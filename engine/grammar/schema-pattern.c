@@ -6,6 +6,7 @@
 #include "engine/grammar/schema-private.h"
 
 #define MAX_DEPTH 50
+#define MAX_COUNT 1000000000
 
 typedef struct
 {
@@ -288,11 +289,27 @@ measure_bounds (const char *at)
   return at[n] == '}' ? n + 1 : 0;
 }
 
+/* Whether "{2,5}" asks for what can be written. */
+static gboolean
+check_bounds (Reader *self)
+{
+  char *end;
+  guint64 min = g_ascii_strtoull (self->at + 1, &end, 10);
+  guint64 max = *end == ',' && end[1] != '}' ? g_ascii_strtoull (end + 1, NULL, 10) : G_MAXUINT64;
+  if (min > max)
+    return fail (self, "the bounds run backwards");
+  if (min > MAX_COUNT || (max > MAX_COUNT && max != G_MAXUINT64))
+    return fail (self, "a bound is above 1000000000");
+  return TRUE;
+}
+
 static gboolean
 read_repetition (Reader *self)
 {
   gsize n = *self->at == '{' ? measure_bounds (self->at)
                              : (*self->at != '\0' && strchr ("*+?", *self->at) != NULL);
+  if (n > 1 && !check_bounds (self))
+    return FALSE;
   g_string_append_len (self->out, self->at, (gssize) n);
   self->at += n;
   /* How eager it is changes nothing about which texts match. */
@@ -334,6 +351,9 @@ read_sequence (Reader *self, gboolean top)
 {
   gboolean begun = top && *self->at == '^';
   self->at += begun;
+  /* Nothing at the end of a rule would make the next line a part of it. */
+  if (ends_sequence (self, top))
+    g_string_append (self->out, "\"\" ");
   if (top && !begun)
     g_string_append_printf (self->out, "%s* ", kvasir_schema_use (self->writer, "char"));
   while (!ends_sequence (self, top))

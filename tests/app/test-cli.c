@@ -585,6 +585,31 @@ test_answer_options (void)
   g_assert_cmpstr (cut.out, ==, expected);
 }
 
+/* By a text and by a file; the last one counts. */
+static void
+test_forms (void)
+{
+  static const char schema[] = "{\"type\":\"integer\",\"minimum\":40,\"maximum\":49}";
+  g_autofree char *model = cli_data_path ("models/tiny-llama-tied.gguf");
+  g_autofree char *path = NULL;
+  gint fd = g_file_open_tmp ("kvasir-XXXXXX.json", &path, NULL);
+  g_assert_cmpint (fd, >=, 0);
+  g_close (fd, NULL);
+  g_assert_true (g_file_set_contents (path, schema, -1, NULL));
+  g_auto (CliResult) words = cli_run_input ("Hello\n", "chat", "--ctx", "256", "--grammar",
+                                            "root ::= \"so be it\"", model, NULL);
+  g_auto (CliResult) number =
+      cli_run_input ("Hello\n", "chat", "--ctx", "256", "--grammar", "root ::= \"no\"",
+                     "--json-schema-file", path, model, NULL);
+  g_auto (CliResult) none = cli_run_input ("Hello\n", "chat", "--ctx", "256", "--grammar",
+                                           "root ::= <there is no such token>", model, NULL);
+  g_unlink (path);
+  g_assert_cmpstr (words.out, ==, "so be it\n");
+  g_assert_true (g_regex_match_simple ("^4[0-9]\n$", number.out, 0, 0));
+  g_assert_cmpint (none.status, ==, 3);
+  g_assert_nonnull (strstr (none.err, "expected a text that is one token"));
+}
+
 static void
 test_wrong_answer_options (void)
 {
@@ -593,6 +618,9 @@ test_wrong_answer_options (void)
     { "--samplers", "--samplers: each at most once of" },
     { "--top-k", "--top-k: 0 to" },
     { "--mirostat", "--mirostat: 0 to 2 expected, 1.5 found" },
+    { "--grammar", "Grammar, line 1, column 2: expected '::=', found '.'" },
+    { "--json-schema", "Schema, at the top: a schema must be an object, true or false" },
+    { "--grammar-file", "1.5" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
@@ -636,6 +664,7 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/chat-input", test_chat_input);
   g_test_add_func ("/app/cli/numbers-out-of-range", test_numbers);
   g_test_add_func ("/app/cli/answer-options", test_answer_options);
+  g_test_add_func ("/app/cli/forms-of-answers", test_forms);
   g_test_add_func ("/app/cli/answer-options-that-are-none", test_wrong_answer_options);
   return g_test_run ();
 }
