@@ -8,6 +8,7 @@
  * measurement, answered by a line with tokens per second. With --load it ends after the first. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "backends/cpu/cpu.h"
 #include "engine/session/context.h"
@@ -22,6 +23,8 @@
 /* What the prompt draws its tokens from, but the first, which are often special. */
 #define MAX_TOKENS 40000
 #define WARM_SECONDS 1.0
+#define REST_US 50000
+#define REST_TRIES 200
 
 typedef struct
 {
@@ -231,11 +234,29 @@ get_peak_bytes (void)
   return line != NULL ? g_ascii_strtoull (line + strlen ("VmHWM:"), NULL, 10) * 1024 : 0;
 }
 
+/* What goes on behind after loading, weights put into another order, would be measured too. */
+static void
+wait_for_rest (void)
+{
+  struct timespec before, after;
+
+  for (guint i = 0; i < REST_TRIES; i++)
+    {
+      clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &before);
+      g_usleep (REST_US);
+      clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &after);
+      if ((after.tv_sec - before.tv_sec) * 1000000000L + after.tv_nsec - before.tv_nsec <
+          REST_US * 1000L / 20)
+        return;
+    }
+}
+
 static void
 serve (Leg *leg)
 {
   char line[64];
 
+  wait_for_rest ();
   kvasir_memory_clear (kvasir_context_get_memory (leg->context), FALSE);
   read_prompt (leg, (guint) leg->args->depth);
   measure (leg, WARM_SECONDS);
