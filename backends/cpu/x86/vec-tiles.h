@@ -91,6 +91,16 @@ score_of_type (const KvasirTileProduct *p, const KvasirType type)
       }
 }
 
+#if LANES == 16
+#include "backends/cpu/x86/score-avx512.h"
+#else
+static void
+score_q8_0 (const KvasirTileProduct *p)
+{
+  score_of_type (p, KVASIR_TYPE_Q8_0);
+}
+#endif
+
 static void
 score (const KvasirTileProduct *p)
 {
@@ -99,7 +109,7 @@ score (const KvasirTileProduct *p)
   else if (p->type == KVASIR_TYPE_BF16)
     score_of_type (p, KVASIR_TYPE_BF16);
   else if (p->type == KVASIR_TYPE_Q8_0)
-    score_of_type (p, KVASIR_TYPE_Q8_0);
+    score_q8_0 (p);
   else
     score_of_type (p, KVASIR_TYPE_F32);
 }
