@@ -76,7 +76,9 @@ kvasir_vocab_append_token (const KvasirVocab *self, gint32 id, gboolean special,
   text = kvasir_vocab_get_text (self, id, &len);
   if (!special && (flags & (KVASIR_TOKEN_UNKNOWN | KVASIR_TOKEN_CONTROL)))
     return;
-  if (flags & KVASIR_TOKEN_SPECIAL)
+  if (self->kind == KVASIR_VOCAB_RWKV && !(flags & (KVASIR_TOKEN_UNKNOWN | KVASIR_TOKEN_CONTROL)))
+    append_plain (self, text, len, out);
+  else if (flags & KVASIR_TOKEN_SPECIAL)
     g_string_append_len (out, text, (gssize) len);
   else if (flags & KVASIR_TOKEN_BYTE)
     {

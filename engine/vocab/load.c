@@ -164,6 +164,9 @@ load_rules (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind)
       self->last = get_id (self, gguf, "tokenizer.ggml.seperator_token_id", 102);
       return;
     }
+  /* RWKV knows no marks around a text, whatever the keys say. */
+  if (self->kind == KVASIR_VOCAB_RWKV)
+    return;
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_bos_token", &self->add_bos);
   /* Early files of Gemma 4 say that it needs none. */
   self->add_bos = self->add_bos || strcmp (kind->model, "gemma4") == 0;

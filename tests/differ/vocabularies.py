@@ -26,6 +26,7 @@ import gguf_file  # noqa: E402
 
 ADD_SPECIAL, PARSE_SPECIAL, FROM_IDS = 1, 2, 4
 MAX_SHOWN = 10
+N_VARIANTS = 6
 MODELS = os.path.join(os.environ.get("XDG_DATA_HOME", os.path.expanduser("~/.local/share")), "kvasir", "models")
 LETTERS = list("abdelmrstvzABDELMSTVZ0123456789   \t\n\r\v'''.,:;!?-_/\\()[]{}<>|@#$%^&*+=~`\"") + list(
     "éßÉǅªʰΩωДдעا中五のカ한ㄱ½²Ⅳ٣…—“”‘。，、।۔،　\u00a0\u2003\u200b\u200d\u0301\u0903\u20dd€©😀𐐀ሀไခក")
@@ -93,8 +94,14 @@ def write_pairs(path, pre):
         ("tokenizer.ggml.bos_token_id", "u32", 0), ("tokenizer.ggml.eos_token_id", "u32", 1)])
 
 
-def write_random(path, source):
-    """One of the random vocabularies of the unit tests."""
+def draw_flags(rng):
+    """Rules that a file can state: each, or not."""
+    names = ("add_bos_token", "add_eos_token", "add_space_prefix", "remove_extra_whitespaces")
+    return {name: rng.random() < 0.5 for name in names if rng.random() < 0.7}
+
+
+def write_random(path, source, flags):
+    """One of the random vocabularies of the unit tests, with @flags instead of its own."""
     with open(source, encoding="utf-8") as file:
         fields = json.load(file)
     texts, kinds, scores = zip(*fields["tokens"])
@@ -105,8 +112,9 @@ def write_random(path, source):
         keys.append((f"tokenizer.ggml.{name}_token_id", "u32", 0))
     for name, key in (("lowercase", "normalizer.lowercase"), ("joins", "remove_extra_whitespaces"),
                       ("prefix", "add_space_prefix")):
-        if name in fields:
+        if name in fields and key not in flags:
             keys.append(("tokenizer.ggml." + key, "bool", fields[name]))
+    keys += [("tokenizer.ggml." + name, "bool", value) for name, value in flags.items()]
     if "merges" in fields:
         keys.append(("tokenizer.ggml.merges", "[str]", fields["merges"]))
     if "charsmap" in fields:
@@ -123,16 +131,18 @@ def list_pre_tokenizers():
             if name != "minerva"]
 
 
-def collect(folder, folders):
+def collect(folder, folders, seed):
     """Paths of vocabularies, by kind."""
+    rng = random.Random(seed)
     found = {"BPE": [], "SPM": [], "WPM": [], "UGM": [], "RWKV": []}
     kinds = {"gpt2": "BPE", "gemma4": "BPE", "llama": "SPM", "bert": "WPM", "t5": "UGM", "rwkv": "RWKV"}
     for source in sorted(glob.glob(os.path.join(TESTS, "data", "vocab", "random-*.json"))):
         with open(source, encoding="utf-8") as file:
             kind = kinds[json.load(file)["model"]]
-        path = os.path.join(folder, os.path.basename(source)[:-5] + ".gguf")
-        write_random(path, source)
-        found[kind].append(path)
+        for variant in range(N_VARIANTS):
+            path = os.path.join(folder, f"{os.path.basename(source)[:-5]}-{variant}.gguf")
+            write_random(path, source, draw_flags(rng) if variant > 0 else {})
+            found[kind].append(path)
     for directory in [os.path.join(TESTS, "data", "vocab"), MODELS, *folders]:
         for path in sorted(glob.glob(os.path.join(directory, "*.gguf"))):
             with open(path, "rb") as file:
@@ -225,7 +235,7 @@ def main():
                 [sys.executable, os.path.join(TESTS, "tools", "peer-tokenize.py")])
     texts, n_differ = Texts(args.seed), 0
     with tempfile.TemporaryDirectory() as folder:
-        for kind, paths in collect(folder, args.folder).items():
+        for kind, paths in collect(folder, args.folder, args.seed).items():
             tally = Tally()
             if args.kind not in (None, kind):
                 continue
