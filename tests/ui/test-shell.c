@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "ui/history/message-node-private.h"
 #include "ui/shell/chat-list.h"
 #include "ui/shell/draft-status.h"
 #include "ui/shell/explain.h"
+#include "ui/transcript/message-facts.h"
 #include "viz/format.h"
 
 #define THIN "\u2009\u2060"
@@ -133,6 +135,27 @@ test_days_have_names (void)
 
 #define add(name, function) g_test_add_func ("/ui/shell/" name, function)
 
+static void
+test_facts_tell_of_guesses (void)
+{
+  gint32 tokens[] = { 1, 2, 3, 4 };
+  const KvasirMessageRecord record = {
+    .id = 1, .role = KVASIR_ROLE_ASSISTANT, .content = (char *) "x", .tokens = tokens, .n_tokens = 4
+  };
+  g_autoptr (KvasirMessageNode) node = kvasir_message_node_new (&record);
+  KvasirMessageCosts costs = { .n_read = 5, .generate_us = 2 * G_USEC_PER_SEC };
+  g_autofree char *before = NULL, *after = NULL;
+
+  kvasir_message_node_set_costs (node, &costs);
+  before = kvasir_message_facts_describe (node);
+  costs.n_guessed = 3;
+  costs.n_right = 2;
+  kvasir_message_node_set_costs (node, &costs);
+  after = kvasir_message_facts_describe (node);
+  g_assert_cmpstr (before, ==, "4 tokens · 2.0 tok/s · reused 0, read 5");
+  g_assert_cmpstr (after, ==, "4 tokens · 2.0 tok/s · reused 0, read 5 · guessed 3, 2 right");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -144,5 +167,6 @@ main (int argc, char **argv)
   add ("error-text-is-made-safe", test_error_text_is_made_safe);
   add ("draft-says-whether-it-fits", test_draft_says_whether_it_fits);
   add ("days-have-names", test_days_have_names);
+  add ("facts-tell-of-guesses", test_facts_tell_of_guesses);
   return g_test_run ();
 }
