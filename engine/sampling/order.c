@@ -10,12 +10,6 @@ static const char *const names[] = {
   [KVASIR_STAGE_XTC] = "xtc",     [KVASIR_STAGE_TEMPERATURE] = "temperature",
 };
 
-const char *
-kvasir_sampler_stage_get_name (KvasirSamplerStage stage)
-{
-  return (guint) stage < G_N_ELEMENTS (names) ? names[stage] : NULL;
-}
-
 static KvasirSamplerStage
 find_stage (const char *name)
 {

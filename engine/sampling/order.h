@@ -8,11 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* "penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature". NULL
- * for KVASIR_STAGE_END. */
-const char *kvasir_sampler_stage_get_name (KvasirSamplerStage stage);
-
-/* @text: names with semicolons or commas between them; "" is the usual order. @order:
+/* @text: some of penalties, dry, top_n_sigma, top_k, typ_p, top_p, min_p, xtc and temperature, with
+ * semicolons or commas between them; "" is the usual order. @order:
  * [KVASIR_SAMPLER_N_STAGES]. FALSE, and nothing changed, where a name is none or is there twice. */
 gboolean kvasir_sampler_order_parse (const char *text, KvasirSamplerStage *order);
 /* With semicolons; "" for the usual order. */
