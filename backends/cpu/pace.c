@@ -1,17 +1,26 @@
 #include "backends/cpu/pace.h"
 
-#include <stdbool.h>
-
-/* Of the step, for each thread but the one that is waited for. With two threads half the time would
- * be no gain over one alone, which needs no meetings; a third is not far from that. */
+/* Of the time, for each thread but the one that is waited for. A thread that has half a core waits
+ * or is waited for about half of the time, and two threads are seldom twice as fast as one. */
 #define BAD_PERCENT 30
-/* Eight bad steps are enough, or more among good ones where every third one is bad: such a step
- * takes a few times as long as a good one. */
-#define BAD_STEP 2
-#define TOO_BAD 16
-/* A thread on trial fails with two. */
-#define TRIAL 12
-#define RETRY_NS 1000000000
+/* What is judged has to be longer than the turns in which programs share a core, some of which pass
+ * without a wait, and more than one step that something rare has held up. */
+#define WINDOW_NS 100000000
+#define WINDOW_STEPS 4
+/* A thread on trial costs time where it fails. */
+#define TRIAL_NS 15000000
+#define TRIAL_STEPS 2
+#define MIN_PAUSE_NS 1000000000
+#define MAX_PAUSE_NS 4000000000
+
+static void
+begin_window (KvasirPace *pace, bool on_trial)
+{
+  pace->on_trial = on_trial;
+  pace->n_steps = 0;
+  pace->time_ns = 0;
+  pace->waited_ns = 0;
+}
 
 int
 kvasir_pace_begin (KvasirPace *pace, int n_wanted, int64_t now)
@@ -19,25 +28,39 @@ kvasir_pace_begin (KvasirPace *pace, int n_wanted, int64_t now)
   if (pace->n_left_out > 0 && now >= pace->retry_at)
     {
       pace->n_left_out--;
-      pace->retry_at = now + RETRY_NS;
-      pace->badness = TRIAL;
+      pace->retry_at = now + MIN_PAUSE_NS;
+      begin_window (pace, true);
     }
   if (pace->n_left_out > n_wanted - 1)
     pace->n_left_out = n_wanted - 1;
   return n_wanted - pace->n_left_out;
 }
 
+static void
+leave_one_out (KvasirPace *pace, int64_t now)
+{
+  int64_t pause = pace->on_trial ? 2 * pace->pause_ns : MIN_PAUSE_NS;
+
+  pace->n_left_out++;
+  pace->pause_ns = pause < MAX_PAUSE_NS ? pause : MAX_PAUSE_NS;
+  pace->retry_at = now + pace->pause_ns;
+}
+
 void
 kvasir_pace_end (KvasirPace *pace, int n_threads, int64_t step_ns, int64_t wait_ns, int64_t now)
 {
-  bool is_bad = n_threads > 1 && wait_ns * 100 > step_ns * BAD_PERCENT * (n_threads - 1);
+  const int64_t window_ns = pace->on_trial ? TRIAL_NS : WINDOW_NS;
+  const int n_others = n_threads - 1;
 
-  pace->badness += is_bad ? BAD_STEP : -1;
-  if (pace->badness < 0)
-    pace->badness = 0;
-  if (pace->badness < TOO_BAD)
+  if (n_others < 1)
     return;
-  pace->badness = 0;
-  pace->n_left_out++;
-  pace->retry_at = now + RETRY_NS;
+  pace->n_steps++;
+  pace->time_ns += step_ns * n_others;
+  pace->waited_ns += wait_ns;
+  if (pace->n_steps < (pace->on_trial ? TRIAL_STEPS : WINDOW_STEPS) ||
+      pace->time_ns < window_ns * n_others)
+    return;
+  if (pace->waited_ns * 100 > pace->time_ns * BAD_PERCENT)
+    leave_one_out (pace, now);
+  begin_window (pace, false);
 }

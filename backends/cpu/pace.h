@@ -1,21 +1,27 @@
 /* backends/cpu/pace.h - how many threads are worth using now
  *
- * Where another program holds a core, the thread on it makes all others wait at every phase, and
- * fewer threads are faster. A step whose threads waited long for each other for a good part of its
- * time is a bad one; where they keep coming a thread is left out, and from time to time it gets
- * another chance. How many threads a step had never changes its results.
+ * Where another program holds a core, the thread on it makes all others wait again and again, and
+ * fewer threads are faster. Where threads waited long for each other for a good part of the time
+ * of some steps, one is left out; from time to time it gets another chance, rarer while it fails.
+ * How many threads a step had never changes its results.
  *
  * Thread: the engine thread. Times in nanoseconds of a clock that never goes back.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct
 {
   int n_left_out;
-  int badness;      /* goes up with bad steps and down with good ones */
+  bool on_trial;
+  /* Since the last judgement: steps, their time for each thread but one, and what those waited. */
+  int n_steps;
+  int64_t time_ns;
+  int64_t waited_ns;
   int64_t retry_at; /* when one left out comes back */
+  int64_t pause_ns; /* before that */
 } KvasirPace;
 
 /* Threads for a step that begins now, 1 to @n_wanted. */

@@ -23,6 +23,13 @@ typedef struct
   _Alignas(CACHE_LINE) atomic_uint job;
 } Worker;
 
+/* Threads that sleep until a word changes. */
+typedef struct
+{
+  atomic_int n;
+  pthread_cond_t changed;
+} Sleepers;
+
 struct KvasirPool
 {
   int max_threads;
@@ -39,11 +46,12 @@ struct KvasirPool
   _Alignas(CACHE_LINE) atomic_uint meeting;
   _Alignas(CACHE_LINE) atomic_uint n_done;
 
-  _Alignas(CACHE_LINE) atomic_int n_sleeping;
+  /* Those without a job are not disturbed at the meetings of a run that they have no part in. */
+  _Alignas(CACHE_LINE) Sleepers idle;
+  Sleepers held;
   atomic_ullong n_spins, n_yields, n_parks;
   atomic_llong wait_ns;
   pthread_mutex_t mu;
-  pthread_cond_t changed;
 };
 
 static inline void
@@ -65,17 +73,17 @@ kvasir_pool_get_now_ns (void)
 }
 
 static void
-sleep_while (KvasirPool *pool, atomic_uint *word, unsigned old)
+sleep_while (KvasirPool *pool, Sleepers *sleepers, atomic_uint *word, unsigned old)
 {
   pthread_mutex_lock (&pool->mu);
   /* Announced before the word is read again, and publishers read the announcement after they
    * wrote the word: one of the two sees the other, so no wake-up is lost. */
-  atomic_fetch_add (&pool->n_sleeping, 1);
+  atomic_fetch_add (&sleepers->n, 1);
   if (atomic_load (word) == old)
     atomic_fetch_add_explicit (&pool->n_parks, 1, memory_order_relaxed);
   while (atomic_load (word) == old)
-    pthread_cond_wait (&pool->changed, &pool->mu);
-  atomic_fetch_sub (&pool->n_sleeping, 1);
+    pthread_cond_wait (&sleepers->changed, &pool->mu);
+  atomic_fetch_sub (&sleepers->n, 1);
   pthread_mutex_unlock (&pool->mu);
 }
 
@@ -109,13 +117,13 @@ yield_while (KvasirPool *pool, atomic_uint *word, unsigned old, int64_t deadline
 
 /* Returns the time that was waited beyond the spinning. */
 static int64_t
-wait_while (KvasirPool *pool, atomic_uint *word, unsigned old)
+wait_while (KvasirPool *pool, Sleepers *sleepers, atomic_uint *word, unsigned old)
 {
   if (!spin_while (pool, word, old))
     return 0;
   int64_t begin = kvasir_pool_get_now_ns ();
   if (yield_while (pool, word, old, begin + YIELD_NS))
-    sleep_while (pool, word, old);
+    sleep_while (pool, sleepers, word, old);
   return kvasir_pool_get_now_ns () - begin;
 }
 
@@ -123,19 +131,19 @@ wait_while (KvasirPool *pool, atomic_uint *word, unsigned old)
 static void
 wait_in_run (KvasirPool *pool, atomic_uint *word, unsigned old)
 {
-  int64_t wait_ns = wait_while (pool, word, old);
+  int64_t wait_ns = wait_while (pool, &pool->held, word, old);
 
   if (wait_ns > 0)
     atomic_fetch_add_explicit (&pool->wait_ns, wait_ns, memory_order_relaxed);
 }
 
 static void
-wake_sleepers (KvasirPool *pool)
+wake (KvasirPool *pool, Sleepers *sleepers)
 {
-  if (atomic_load (&pool->n_sleeping) == 0)
+  if (atomic_load (&sleepers->n) == 0)
     return;
   pthread_mutex_lock (&pool->mu);
-  pthread_cond_broadcast (&pool->changed);
+  pthread_cond_broadcast (&sleepers->changed);
   pthread_mutex_unlock (&pool->mu);
 }
 
@@ -147,12 +155,12 @@ worker_main (void *data)
 
   for (unsigned seen = 0;; seen++)
     {
-      wait_while (pool, &worker->job, seen);
+      wait_while (pool, &pool->idle, &worker->job, seen);
       if (pool->quit)
         return NULL;
       pool->fn (pool->data, worker->index);
       atomic_fetch_add (&pool->n_done, 1);
-      wake_sleepers (pool);
+      wake (pool, &pool->held);
     }
 }
 
@@ -172,7 +180,8 @@ kvasir_pool_new (int max_threads)
       return NULL;
     }
   pthread_mutex_init (&pool->mu, NULL);
-  pthread_cond_init (&pool->changed, NULL);
+  pthread_cond_init (&pool->idle.changed, NULL);
+  pthread_cond_init (&pool->held.changed, NULL);
   return pool;
 }
 
@@ -181,7 +190,8 @@ raise_jobs (KvasirPool *pool, int n_workers)
 {
   for (int i = 0; i < n_workers; i++)
     atomic_fetch_add (&pool->workers[i].job, 1);
-  wake_sleepers (pool);
+  if (n_workers > 0)
+    wake (pool, &pool->idle);
 }
 
 void
@@ -191,7 +201,8 @@ kvasir_pool_free (KvasirPool *pool)
   raise_jobs (pool, pool->n_workers);
   for (int i = 0; i < pool->n_workers; i++)
     pthread_join (pool->workers[i].thread, NULL);
-  pthread_cond_destroy (&pool->changed);
+  pthread_cond_destroy (&pool->idle.changed);
+  pthread_cond_destroy (&pool->held.changed);
   pthread_mutex_destroy (&pool->mu);
   free (pool->workers);
   free (pool);
@@ -272,7 +283,7 @@ kvasir_pool_meet (KvasirPool *pool,
   serial (data);
   atomic_store_explicit (&pool->n_arrived, 0, memory_order_relaxed);
   atomic_store (&pool->meeting, meeting + 1);
-  wake_sleepers (pool);
+  wake (pool, &pool->held);
 }
 
 int64_t

@@ -319,30 +319,35 @@ test_pace (void)
   gint64 now = 0;
 
   g_assert_cmpint (run_steps (&pace, 100, 2, 2, &now), ==, 2);
-  g_assert_cmpint (run_steps (&pace, 7, 2, 5, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 9, 2, 5, &now), ==, 2);
   g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 1);
   /* A second later the thread is tried again, and left out again after two bad steps. */
   g_assert_cmpint (run_steps (&pace, 99, 2, 5, &now), ==, 1);
   g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 2);
   g_assert_cmpint (run_steps (&pace, 2, 2, 5, &now), ==, 1);
+  /* Then after two seconds, and never later than after four. */
+  g_assert_cmpint (run_steps (&pace, 199, 2, 5, &now), ==, 1);
+  g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 2 + 400 + 2 + 399, 2, 5, &now), ==, 1);
+  g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 2);
   /* When the other program has gone, it stays. */
   g_assert_cmpint (run_steps (&pace, 1000, 2, 0, &now), ==, 2);
-  /* Every second step bad is too many, every fourth is not. */
+  /* Turns with a wait among turns without: what counts is their part of the time. */
   for (int i = 0; i < 40; i++)
     {
       run_steps (&pace, 1, 2, 5, &now);
-      run_steps (&pace, 3, 2, 0, &now);
+      run_steps (&pace, 1, 2, 0, &now);
     }
   g_assert_cmpint (run_steps (&pace, 1, 2, 0, &now), ==, 2);
   for (int i = 0; i < 20; i++)
     {
-      run_steps (&pace, 1, 2, 5, &now);
+      run_steps (&pace, 1, 2, 8, &now);
       run_steps (&pace, 1, 2, 0, &now);
     }
   g_assert_cmpint (run_steps (&pace, 1, 2, 0, &now), ==, 1);
   /* One thread is always left, whatever was left out before. */
   pace = (KvasirPace){ 0 };
-  g_assert_cmpint (run_steps (&pace, 32, 8, 9, &now), ==, 4);
+  g_assert_cmpint (run_steps (&pace, 40, 8, 9, &now), ==, 4);
   g_assert_cmpint (kvasir_pace_begin (&pace, 2, now), ==, 1);
   g_assert_cmpint (kvasir_pace_begin (&pace, 1, now), ==, 1);
 }
