@@ -154,6 +154,23 @@ test_padding_is_never_allowed (void)
     g_assert_true (isinf (logits[i]));
 }
 
+/* Subtrees that are taken whole hold nothing that leads away: beside asking token by token. */
+static void
+test_whole_subtrees (void)
+{
+  static const char letters[] = "aeinorstlcdmp \n\t.,;=0(";
+  guint n = kvasir_token_trie_get_n_tokens (grammar_trie ());
+  for (guint i = 0; letters[i] != '\0'; i++)
+    {
+      g_autofree char *text = g_strdup_printf ("root ::= [^\\x%02X]* \"\\\\\"", letters[i]);
+      g_autoptr (KvasirGrammar) grammar = make_grammar (text);
+      g_autoptr (KvasirMatcher) matcher = kvasir_matcher_new (grammar, grammar_trie ());
+      g_autofree guint8 *allowed = list_allowed (matcher);
+      for (guint id = 0; id < n; id++)
+        g_assert_cmpint (allowed[id], ==, kvasir_matcher_allows (matcher, (gint32) id));
+    }
+}
+
 /* ---- characters */
 
 /* By the table of well-formed sequences of the Unicode standard (chapter 3, table 3-7). */
@@ -293,6 +310,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/grammar/what-was-not-allowed-ends-it",
                    test_what_was_not_allowed_ends_it);
   g_test_add_func ("/engine/grammar/padding-is-never-allowed", test_padding_is_never_allowed);
+  g_test_add_func ("/engine/grammar/whole-subtrees", test_whole_subtrees);
   g_test_add_func ("/engine/grammar/broken-characters-are-refused",
                    test_broken_characters_are_refused);
   g_test_add_func ("/engine/grammar/half-a-character-looks-ahead",
