@@ -148,7 +148,6 @@ multiply_part (const Form form,
 {
   for (int t = 0; t < 4; t++)
     dots[0][t] = dots[1][t] = _mm256_setzero_si256 ();
-#pragma GCC unroll 8
   for (int j = 0; j < 8 / form.n_parts; j++)
     {
       __m256i w0 = _mm256_load_si256 ((const void *) (bytes[0] + 32 * j));
