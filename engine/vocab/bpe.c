@@ -230,7 +230,7 @@ kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len)
 
   if (encoder->vocab->escapes_spaces)
     {
-      kvasir_vocab_escape_spaces (text, len, encoder->vocab->add_space_prefix, encoder->scratch);
+      kvasir_vocab_escape_spaces (text, len, FALSE, encoder->scratch);
       text = encoder->scratch->str;
       len = encoder->scratch->len;
     }

@@ -23,7 +23,8 @@ write_answer (gconstpointer bytes, gsize len)
   guint32 n = (guint32) len;
 
   fwrite (&n, sizeof n, 1, stdout);
-  fwrite (bytes, 1, len, stdout);
+  if (len > 0)
+    fwrite (bytes, 1, len, stdout);
 }
 
 static void
