@@ -83,14 +83,6 @@ kvasir_blas_takes (const KvasirBlas *blas, int64_t k, int64_t n_rows, int64_t n_
   return blas->for_all || (n_tokens >= LEAST_TOKENS && n_rows * k >= LEAST_WORK / n_tokens);
 }
 
-static void
-fill_bias (const KvasirProduct *p, const KvasirProductPart *part)
-{
-  for (int64_t t = part->token; t < part->token_end; t++)
-    memcpy (p->dst + (size_t) t * p->dst_stride + part->row, p->bias + part->row,
-            (size_t) (part->row_end - part->row) * sizeof (float));
-}
-
 /* Adds elements [k, k + n) of the rows, given as floats. */
 static void
 add_elements (const KvasirBlas *blas,
@@ -120,7 +112,7 @@ kvasir_blas_multiply (const KvasirBlas *blas,
   const uint8_t *first = p->weights + (size_t) part->row * p->weight_stride;
 
   if (p->bias != NULL)
-    fill_bias (p, part);
+    kvasir_product_fill_bias (p, part);
   if (p->type == KVASIR_TYPE_F32 && p->weight_stride % sizeof (float) == 0)
     {
       add_elements (blas, p, part, 0, p->k, (const float *) (const void *) first,

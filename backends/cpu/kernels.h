@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "backends/backend.h"
 #include "backends/cpu/rows.h"
 
@@ -55,6 +57,15 @@ typedef struct
   int64_t row, row_end;
   int64_t token, token_end;
 } KvasirProductPart;
+
+/* Puts the bias where sums are added to what is there. */
+static inline void
+kvasir_product_fill_bias (const KvasirProduct *p, const KvasirProductPart *part)
+{
+  for (int64_t t = part->token; t < part->token_end; t++)
+    memcpy (p->dst + (size_t) t * p->dst_stride + part->row, p->bias + part->row,
+            (size_t) (part->row_end - part->row) * sizeof (float));
+}
 
 typedef void (*KvasirProductFn) (const KvasirProduct *product,
                                  const KvasirProductPart *part,

@@ -148,6 +148,7 @@ kvasir_window_connect_engine (KvasirWindow *self)
 static void
 response_cb (GtkNativeDialog *dialog, int response, KvasirWindow *self)
 {
+  KvasirWindowPathFunc chosen = g_object_get_data (G_OBJECT (dialog), "kvasir-chosen");
   g_autoptr (GFile) file = NULL;
   g_autofree char *path = NULL;
 
@@ -155,13 +156,13 @@ response_cb (GtkNativeDialog *dialog, int response, KvasirWindow *self)
     file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
   path = file != NULL ? g_file_get_path (file) : NULL;
   if (path != NULL)
-    kvasir_window_load (self, path, 0);
+    chosen (self, path);
   gtk_native_dialog_destroy (dialog);
   g_object_unref (dialog);
 }
 
 void
-kvasir_window_ask_for_model (KvasirWindow *self, const char *title, GCallback response)
+kvasir_window_ask_for_model (KvasirWindow *self, const char *title, KvasirWindowPathFunc chosen)
 {
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
       title, GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_OPEN, _ ("_Open"), _ ("_Cancel"));
@@ -175,14 +176,21 @@ kvasir_window_ask_for_model (KvasirWindow *self, const char *title, GCallback re
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), models);
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), all);
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", response, self, 0);
+  g_object_set_data (G_OBJECT (dialog), "kvasir-chosen", chosen);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (response_cb), self, 0);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+static void
+open_model (KvasirWindow *self, const char *path)
+{
+  kvasir_window_load (self, path, 0);
 }
 
 void
 kvasir_window_choose_file (KvasirWindow *self)
 {
-  kvasir_window_ask_for_model (self, _ ("Open a Model"), G_CALLBACK (response_cb));
+  kvasir_window_ask_for_model (self, _ ("Open a Model"), open_model);
 }
 
 static gboolean

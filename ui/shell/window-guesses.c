@@ -39,21 +39,10 @@ choose (KvasirWindow *self, KvasirGuessKind kind)
 }
 
 static void
-model_response_cb (GtkNativeDialog *dialog, int response, KvasirWindow *self)
+chosen (KvasirWindow *self, const char *path)
 {
-  g_autoptr (GFile) file = NULL;
-  g_autofree char *path = NULL;
-
-  if (response == GTK_RESPONSE_ACCEPT)
-    file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-  path = file != NULL ? g_file_get_path (file) : NULL;
-  if (path != NULL)
-    {
-      g_object_set (self->settings, "guess-model", path, NULL);
-      choose (self, KVASIR_GUESS_MODEL);
-    }
-  gtk_native_dialog_destroy (dialog);
-  g_object_unref (dialog);
+  g_object_set (self->settings, "guess-model", path, NULL);
+  choose (self, KVASIR_GUESS_MODEL);
 }
 
 static void
@@ -62,8 +51,7 @@ guesses_cb (GSimpleAction *action, GVariant *state, gpointer user_data)
   const char *name = g_variant_get_string (state, NULL);
 
   if (g_str_equal (name, "model"))
-    kvasir_window_ask_for_model (user_data, _ ("Open a Model That Guesses"),
-                                 G_CALLBACK (model_response_cb));
+    kvasir_window_ask_for_model (user_data, _ ("Open a Model That Guesses"), chosen);
   else
     choose (user_data, g_str_equal (name, "lookup") ? KVASIR_GUESS_LOOKUP : KVASIR_GUESS_OFF);
 }

@@ -66,10 +66,10 @@ void kvasir_window_load (KvasirWindow *self, const char *path, guint n_ctx);
 void kvasir_window_choose_file (KvasirWindow *self);
 void kvasir_window_add_drop_target (KvasirWindow *self);
 
-/* A chooser for files of models; @response_cb as that of GtkNativeDialog, with the window, frees
- * it.
- */
-void kvasir_window_ask_for_model (KvasirWindow *self, const char *title, GCallback response_cb);
+typedef void (*KvasirWindowPathFunc) (KvasirWindow *self, const char *path);
+/* A chooser for files of models; @chosen is called where a person takes one. */
+void
+kvasir_window_ask_for_model (KvasirWindow *self, const char *title, KvasirWindowPathFunc chosen);
 
 /* ---- window-guesses.c */
 void kvasir_window_add_guess_actions (KvasirWindow *self);

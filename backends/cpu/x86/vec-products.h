@@ -158,14 +158,6 @@ expand_tile (const KvasirProduct *p,
   transpose (rows, KVASIR_TILE_K, n_rows, (int) n, tile);
 }
 
-static void
-fill_bias (const KvasirProduct *p, const KvasirProductPart *part)
-{
-  for (int64_t t = part->token; t < part->token_end; t++)
-    memcpy (p->dst + (size_t) t * p->dst_stride + part->row, p->bias + part->row,
-            (size_t) (part->row_end - part->row) * sizeof (float));
-}
-
 /* A tile of at most 64 rows, KVASIR_TILE_K elements of them at a time. */
 static void
 any_many (const KvasirProduct *p,
@@ -185,7 +177,7 @@ any_many (const KvasirProduct *p,
                     .accumulate = p->bias != NULL };
 
   if (p->bias != NULL)
-    fill_bias (p, part);
+    kvasir_product_fill_bias (p, part);
   for (int64_t k = 0; k < p->k; k += KVASIR_TILE_K)
     {
       int64_t n = p->k - k < KVASIR_TILE_K ? p->k - k : KVASIR_TILE_K;
