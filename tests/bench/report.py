@@ -165,18 +165,21 @@ def format_roofs(results):
 
 
 def write_results(path, cases, results):
+    missing = [case.title for case in cases if case.name not in results]
+    cases = [case for case in cases if case.name in results]
     rows = [make_row(case, results[case.name]) for case in cases]
     machine = results[cases[0].name]["machine"]
     text = [
         "# Results", "",
-        "Written by `./dev bench peer` at the end of a full run; tests/bench/peer.py says how. Numbers are "
+        "Written by `./dev bench peer`; tests/bench/peer.py says how. Numbers are "
         "tokens per second, or milliseconds for loading, medians of the blocks. Ratios are those of the "
         "sums of a block, above 1 where Kvasir is faster. Only numbers of one run can be compared.", "",
         f"Machine: {machine['processor']}, {machine['processors']} processors, {machine['memory_gib']} GiB, "
         f"Linux {machine['kernel']}; of {', '.join(machine['sets'])}. {machine['threads']} threads, "
         f"{machine['blocks']} blocks, {machine['leg_seconds']:g} s for each measurement, files in the page "
         f"cache. Kvasir {machine['version']}.", "",
-        format_table(rows), "", *format_roofs(results), "",
+        format_table(rows), "",
+        *(["Not measured: " + "; ".join(missing) + ".", ""] if missing else []), *format_roofs(results), "",
         f"Blocks repeated or kept although disturbed: {sum(row.get('disturbed', 0) for row in rows)} of "
         f"{sum(row.get('blocks', 0) for row in rows)}.", "",
         "## Greedy text", "", "Of 16 tokens, how many are ours before the first that differs.", "",
