@@ -87,9 +87,8 @@ make_json (const Described *d)
                                           kvasir_vocab_can_tokenize (vocab), "has_template",
                                           kvasir_vocab_get_chat_template (vocab) != NULL));
   if (kvasir_model_get_template (d->model, NULL) != NULL)
-    json_object_set_new (
-        out, "prefix_stability",
-        json_string (kvasir_prefix_stability_get_name (kvasir_model_measure_stability (d->model))));
+    json_object_set_new (out, "prefix_stability",
+                         json_string (kvasir_prefix_stability_get_name (info->prefix_stability)));
   json_object_set_new (out, "tensors", make_tensors (d->gguf));
   return out;
 }
@@ -168,7 +167,7 @@ describe_template (KvasirModel *model)
     return "none";
   if (kvasir_model_get_template (model, &error) == NULL)
     return "yes, but it can't be read";
-  return words[kvasir_model_measure_stability (model)];
+  return words[kvasir_model_get_info (model)->prefix_stability];
 }
 
 static void

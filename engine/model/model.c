@@ -52,6 +52,27 @@ find_arch (KvasirModel *self, gboolean vocab_only, GError **error)
   return self->arch != NULL;
 }
 
+static char *
+dup_special (const KvasirModel *self, gint32 id)
+{
+  gsize len = 0;
+  const char *text = id < 0 ? "" : kvasir_vocab_get_text (self->vocab, id, &len);
+
+  return g_strndup (text, len);
+}
+
+/* Once: it renders a short chat, which a window must not do whenever it shows a name. */
+static void
+measure_stability (KvasirModel *self)
+{
+  g_autofree char *bos = dup_special (self, kvasir_vocab_get_bos (self->vocab));
+  g_autofree char *eos = dup_special (self, kvasir_vocab_get_eos (self->vocab));
+
+  self->info.prefix_stability = self->chat == NULL
+                                    ? KVASIR_PREFIX_UNKNOWN
+                                    : kvasir_template_measure_stability (self->chat, bos, eos);
+}
+
 static gboolean
 load_vocab (KvasirModel *self, GError **error)
 {
@@ -67,6 +88,7 @@ load_vocab (KvasirModel *self, GError **error)
   else
     self->chat_error = g_error_new (KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_TEMPLATE,
                                     "%s has no chat template", self->info.path);
+  measure_stability (self);
   return TRUE;
 }
 
@@ -268,25 +290,6 @@ kvasir_model_get_template (const KvasirModel *self, GError **error)
   if (self->chat == NULL && error != NULL)
     *error = g_error_copy (self->chat_error);
   return self->chat;
-}
-
-static char *
-dup_special (const KvasirModel *self, gint32 id)
-{
-  gsize len = 0;
-  const char *text = id < 0 ? "" : kvasir_vocab_get_text (self->vocab, id, &len);
-
-  return g_strndup (text, len);
-}
-
-KvasirPrefixStability
-kvasir_model_measure_stability (const KvasirModel *self)
-{
-  g_autofree char *bos = dup_special (self, kvasir_vocab_get_bos (self->vocab));
-  g_autofree char *eos = dup_special (self, kvasir_vocab_get_eos (self->vocab));
-
-  return self->chat == NULL ? KVASIR_PREFIX_UNKNOWN
-                            : kvasir_template_measure_stability (self->chat, bos, eos);
 }
 
 gboolean

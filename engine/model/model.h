@@ -53,6 +53,8 @@ typedef struct
   guint n_vocab;
   guint n_ctx_train;
   guint64 kv_bytes_per_token_f16; /* all layers, K + V */
+  /* How much of a prompt is still there a turn later; UNKNOWN where there is no template. */
+  KvasirPrefixStability prefix_stability;
 } KvasirModelInfo;
 
 KvasirModel *kvasir_model_new (const char *path,
@@ -72,9 +74,6 @@ const KvasirModelInfo *kvasir_model_get_info (const KvasirModel *self);
 KvasirVocab *kvasir_model_get_vocab (KvasirModel *self);
 /* The parsed chat template, or NULL with @error where the model has none or it does not parse. */
 const KvasirTemplate *kvasir_model_get_template (const KvasirModel *self, GError **error);
-/* How much of a prompt is still there a turn later; renders a short chat each time it is asked.
- * UNKNOWN where there is no template. */
-KvasirPrefixStability kvasir_model_measure_stability (const KvasirModel *self);
 /* FALSE once the mapped file was cut short: results can't be trusted any more. */
 gboolean kvasir_model_is_intact (const KvasirModel *self);
 /* Appends KvasirMemoryRow lines for the weights. */

@@ -16,7 +16,7 @@ tell_of_stability (KvasirSession *self)
   KvasirModel *model = kvasir_context_get_model (self->context);
   KvasirEvent event = { .type = KVASIR_EVENT_NOTE };
 
-  g_strlcpy (event.text, words[kvasir_model_measure_stability (model)], sizeof event.text);
+  g_strlcpy (event.text, words[kvasir_model_get_info (model)->prefix_stability], sizeof event.text);
   kvasir_session_emit (self, &event, NULL, 0);
 }
 

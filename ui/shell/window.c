@@ -36,7 +36,7 @@ get_stability_words (KvasirWindow *self)
 {
   KvasirModel *model = kvasir_engine_client_get_model (self->client);
 
-  switch (model != NULL ? kvasir_model_measure_stability (model) : KVASIR_PREFIX_UNKNOWN)
+  switch (model != NULL ? kvasir_model_get_info (model)->prefix_stability : KVASIR_PREFIX_UNKNOWN)
     {
     case KVASIR_PREFIX_STABLE:
       return _ ("Each turn, only new text is read.");
