@@ -19,25 +19,44 @@ kvasir_block_glu (KvasirGraph *graph, const KvasirGluBlock *block, KvasirTensor 
   return kvasir_graph_mul_mat (graph, "ffn_out", block->down, act, block->down_bias);
 }
 
-/* @weights [n_used, n] times the factors of their experts. */
+/* What a router says. */
+typedef struct
+{
+  KvasirTensor *logits;  /* [experts, n] */
+  KvasirTensor *ids;     /* [n_used, n] */
+  KvasirTensor *weights; /* [n_used, n] */
+} Route;
+
+/* [n_used, n]: of @scale [experts] those of the chosen ones. */
 static KvasirTensor *
-scale_experts (KvasirGraph *g,
-               const KvasirMoeBlock *block,
-               KvasirTensor *logits,
-               KvasirTensor *ids,
-               KvasirTensor *weights)
+choose_scales (KvasirGraph *g, const Route *chosen, KvasirTensor *scale)
 {
   /* Chosen from a row for each token, as scores are. */
-  KvasirTensor *rows = kvasir_graph_scale (g, "moe_ones", logits, 0, 1);
+  KvasirTensor *rows = kvasir_graph_scale (g, "moe_ones", chosen->logits, 0, 1);
 
-  rows = kvasir_graph_mul (g, "moe_factors", rows, block->expert_scale);
-  return kvasir_graph_mul (g, "moe_rescaled", weights,
-                           kvasir_graph_gather (g, "moe_factor", rows, ids));
+  rows = kvasir_graph_mul (g, "moe_factors", rows, scale);
+  return kvasir_graph_gather (g, "moe_factor", rows, chosen->ids);
 }
 
-/* Which experts, and how much of each: [n_used, n] both. */
+/* [rows, n_used, n] of @weight, with its scale. */
 static KvasirTensor *
-route (KvasirGraph *g, const KvasirMoeBlock *block, KvasirTensor *x, KvasirTensor **weights)
+multiply (KvasirGraph *g,
+          const char *name,
+          const Route *chosen,
+          KvasirTensor *weight,
+          KvasirTensor *x,
+          KvasirTensor *bias)
+{
+  KvasirTensor *y = kvasir_graph_mul_mat_id (g, name, weight, x, chosen->ids, bias), *scales;
+
+  if (weight->scale == NULL)
+    return y;
+  scales = choose_scales (g, chosen, weight->scale);
+  return kvasir_graph_mul (g, name, y, kvasir_graph_as_factors (g, scales));
+}
+
+static Route
+route (KvasirGraph *g, const KvasirMoeBlock *block, KvasirTensor *x)
 {
   KvasirTensor *logits =
       kvasir_graph_mul_mat (g, "moe_router", block->router, x, block->router_bias);
@@ -59,10 +78,7 @@ route (KvasirGraph *g, const KvasirMoeBlock *block, KvasirTensor *x, KvasirTenso
     w = kvasir_graph_shares (g, "moe_shares", w, LEAST_SUM);
   if (block->scale != 0 && block->scale != 1)
     w = kvasir_graph_scale (g, "moe_scaled", w, block->scale, 0);
-  if (block->expert_scale != NULL)
-    w = scale_experts (g, block, logits, ids, w);
-  *weights = w;
-  return ids;
+  return (Route){ .logits = logits, .ids = ids, .weights = w };
 }
 
 KvasirTensor *
@@ -71,24 +87,27 @@ kvasir_block_moe (KvasirGraph *g,
                   KvasirTensor *x,
                   KvasirTensor *router_input)
 {
-  KvasirTensor *weights, *up, *act, *out;
-  KvasirTensor *ids = route (g, block, router_input != NULL ? router_input : x, &weights);
+  const Route chosen = route (g, block, router_input != NULL ? router_input : x);
+  KvasirTensor *weights = chosen.weights, *up, *act, *out;
 
   /* [n_embd, 1, n], and a copy for each expert where it is weighed before. */
   x = kvasir_graph_split (g, x, x->ne[0]);
   if (block->weighs_input)
     x = kvasir_graph_spread (g, "moe_in", x, kvasir_graph_as_factors (g, weights));
-  up = kvasir_graph_mul_mat_id (g, "moe_up", block->up, x, ids, block->up_bias);
+  up = multiply (g, "moe_up", &chosen, block->up, x, block->up_bias);
   if (block->gate != NULL)
     {
-      KvasirTensor *gate =
-          kvasir_graph_mul_mat_id (g, "moe_gate", block->gate, x, ids, block->gate_bias);
+      KvasirTensor *gate = multiply (g, "moe_gate", &chosen, block->gate, x, block->gate_bias);
       act = kvasir_graph_glu (g, "moe_act", block->kind, gate, up);
     }
   else
     act = kvasir_graph_unary (g, "moe_act", block->kind, up);
-  out = kvasir_graph_mul_mat_id (g, "moe_down", block->down, act, ids, block->down_bias);
+  /* What comes out is weighed anyway, so its scale joins the weights. */
+  out = kvasir_graph_mul_mat_id (g, "moe_down", block->down, act, chosen.ids, block->down_bias);
   if (block->weighs_input)
     weights = kvasir_graph_scale (g, "moe_ones", weights, 0, 1);
+  if (block->down->scale != NULL)
+    weights = kvasir_graph_mul (g, "moe_rescaled", weights,
+                                choose_scales (g, &chosen, block->down->scale));
   return kvasir_graph_weighted_sum (g, "moe_out", out, weights);
 }

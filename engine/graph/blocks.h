@@ -1,7 +1,7 @@
 /* engine/graph/blocks.h - the feed-forward parts that transformer architectures share
  *
- * Shapes in brackets, fastest extent first; n tokens. Formulas: formats.md 5.1.
- * Thread: engine thread.
+ * Shapes in brackets, fastest extent first; n tokens. Formulas: formats.md 5.1. Scales of weights
+ * are applied here; experts that have one must not have a bias. Thread: engine thread.
  */
 #pragma once
 
@@ -37,7 +37,6 @@ typedef struct
   KvasirTensor *gate, *up;   /* [n_embd, n_ff, experts]; gate NULL: down (f (up x)) */
   KvasirTensor *down;        /* [n_ff, n_embd, experts] */
   KvasirTensor *gate_bias, *up_bias, *down_bias; /* [n_ff or n_embd, experts] */
-  KvasirTensor *expert_scale; /* [experts], a factor of each one's weight behind all others */
   KvasirUnary kind;
   KvasirGating gating;
   guint n_used;

@@ -141,7 +141,8 @@ kvasir_graph_get_rows (KvasirGraph *self, const char *name, KvasirTensor *table,
   t->dyn[1] = ids->dyn[0];
   t->src[0] = table;
   t->src[1] = ids;
-  return kvasir_graph_add_node (self, t);
+  kvasir_graph_add_node (self, t);
+  return table->scale != NULL ? kvasir_graph_mul (self, name, t, table->scale) : t;
 }
 
 KvasirTensor *
@@ -168,8 +169,12 @@ kvasir_graph_mul_mat (
   t->ne[0] = weight->ne[1];
   t->src[0] = weight;
   t->src[1] = x;
-  t->src[2] = bias;
-  return kvasir_graph_add_node (self, t);
+  t->src[2] = weight->scale == NULL ? bias : NULL;
+  kvasir_graph_add_node (self, t);
+  if (weight->scale == NULL)
+    return t;
+  t = kvasir_graph_mul (self, name, t, weight->scale);
+  return bias != NULL ? kvasir_graph_add (self, name, t, bias) : t;
 }
 
 KvasirTensor *

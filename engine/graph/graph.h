@@ -33,13 +33,13 @@ void kvasir_graph_begin_head (KvasirGraph *self);
 KvasirTensor *kvasir_graph_input (
     KvasirGraph *self, const char *name, KvasirType type, gint64 ne0, gint64 ne1, KvasirDyn dyn);
 
-/* [ne0, n]: the rows of @table [ne0, rows] that @ids [n] names. */
+/* [ne0, n]: the rows of @table [ne0, rows] that @ids [n] names, with its scale. */
 KvasirTensor *
 kvasir_graph_get_rows (KvasirGraph *self, const char *name, KvasirTensor *table, KvasirTensor *ids);
 /* As @x; @weight [ne0]. */
 KvasirTensor *kvasir_graph_rms_norm (
     KvasirGraph *self, const char *name, KvasirTensor *x, KvasirTensor *weight, float eps);
-/* [rows, n] = @weight [k, rows] . @x [k, n] + @bias [rows] (nullable) */
+/* [rows, n] = @weight [k, rows], with its scale, . @x [k, n] + @bias [rows] (nullable) */
 KvasirTensor *kvasir_graph_mul_mat (
     KvasirGraph *self, const char *name, KvasirTensor *weight, KvasirTensor *x, KvasirTensor *bias);
 KvasirTensor *
@@ -139,7 +139,7 @@ KvasirTensor *kvasir_graph_top_k (KvasirGraph *self,
 KvasirTensor *
 kvasir_graph_gather (KvasirGraph *self, const char *name, KvasirTensor *x, KvasirTensor *ids);
 /* [rows, k, n] = @weight [ne0, rows, experts] of expert @ids [k, n] . @x [ne0, k or 1, n] + @bias
- * [rows, experts] (nullable) */
+ * [rows, experts] (nullable). The scale of @weight is left to the caller. */
 KvasirTensor *kvasir_graph_mul_mat_id (KvasirGraph *self,
                                        const char *name,
                                        KvasirTensor *weight,

@@ -112,9 +112,7 @@ load_experts (KvasirModel *model, gint il, Layer *layer, GError **error)
          kvasir_load_vector (model, il, "ffn_gate_inp.scale", n_embd, &e->router_scale, error) &&
          kvasir_load_vector (model, il, "pre_ffw_norm_2.weight", n_embd, &e->norm, error) &&
          kvasir_load_vector (model, il, "post_ffw_norm_1.weight", n_embd, &e->dense_norm, error) &&
-         kvasir_load_vector (model, il, "post_ffw_norm_2.weight", n_embd, &e->post_norm, error) &&
-         kvasir_load_optional (model, il, "ffn_down_exps.scale", layer->plain.moe.down->ne[2],
-                               &layer->plain.moe.expert_scale, error);
+         kvasir_load_vector (model, il, "post_ffw_norm_2.weight", n_embd, &e->post_norm, error);
 }
 
 /* V takes the projection of K, so its heads must be as wide. */

@@ -218,10 +218,37 @@ load_experts (
   return kvasir_weights_get_stack (w, il, "ffn_down_exps.weight", down, FALSE, &moe->down, error);
 }
 
+/* The sum of experts has no place for a bias behind a scale. */
+static gboolean
+check_scaled (KvasirModel *model, const KvasirTensor *t, const KvasirTensor *bias, GError **error)
+{
+  if (t == NULL || t->scale == NULL || bias == NULL)
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+               "%s: %s: experts with a scale and without a bias expected, %s found",
+               model->info.path, t->scale->name, bias->name);
+  return FALSE;
+}
+
+static gboolean
+load_expert_biases (
+    KvasirModel *model, gint il, const gint64 sizes[3], KvasirMoeBlock *moe, GError **error)
+{
+  KvasirWeights *w = model->weights;
+  const gint64 wide[2] = { sizes[1], sizes[2] }, narrow[2] = { sizes[0], sizes[2] };
+
+  return kvasir_weights_get_optional (w, il, "ffn_gate_exps.bias", wide, &moe->gate_bias, error) &&
+         kvasir_weights_get_optional (w, il, "ffn_up_exps.bias", wide, &moe->up_bias, error) &&
+         kvasir_weights_get_optional (w, il, "ffn_down_exps.bias", narrow, &moe->down_bias,
+                                      error) &&
+         check_scaled (model, moe->gate, moe->gate_bias, error) &&
+         check_scaled (model, moe->up, moe->up_bias, error) &&
+         check_scaled (model, moe->down, moe->down_bias, error);
+}
+
 gboolean
 kvasir_load_moe (KvasirModel *model, gint il, KvasirMoeBlock *moe, GError **error)
 {
-  KvasirWeights *w = model->weights;
   guint n_experts, n_ff;
 
   if (!read_moe (model, moe, &n_experts, &n_ff, error))
@@ -229,7 +256,6 @@ kvasir_load_moe (KvasirModel *model, gint il, KvasirMoeBlock *moe, GError **erro
 
   const gint64 n_embd = model->hparams.n_embd;
   const gint64 router[2] = { n_embd, n_experts };
-  const gint64 wide[2] = { n_ff, n_experts }, narrow[2] = { n_embd, n_experts };
   const gint64 sizes[3] = { n_embd, n_ff, n_experts };
 
   return kvasir_load_matrix (model, il, "ffn_gate_inp.weight", router, &moe->router, error) &&
@@ -238,9 +264,7 @@ kvasir_load_moe (KvasirModel *model, gint il, KvasirMoeBlock *moe, GError **erro
          kvasir_load_optional (model, il, "exp_probs_b.bias", n_experts, &moe->choice_bias,
                                error) &&
          load_experts (model, il, sizes, moe, error) &&
-         kvasir_weights_get_optional (w, il, "ffn_gate_exps.bias", wide, &moe->gate_bias, error) &&
-         kvasir_weights_get_optional (w, il, "ffn_up_exps.bias", wide, &moe->up_bias, error) &&
-         kvasir_weights_get_optional (w, il, "ffn_down_exps.bias", narrow, &moe->down_bias, error);
+         load_expert_biases (model, il, sizes, moe, error);
 }
 
 gboolean

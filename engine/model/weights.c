@@ -112,6 +112,12 @@ add_weight (KvasirWeights *self, const char *name, int type, const gint64 ne[3])
   return t;
 }
 
+static guint
+get_n_dims (const gint64 ne[3])
+{
+  return ne[2] > 0 ? 3 : ne[1] > 0 ? 2 : 1;
+}
+
 static char *
 format_shape (guint n_dims, const gint64 *ne)
 {
@@ -154,25 +160,6 @@ check_plain (const KvasirWeights *self, const char *name, int type, GError **err
   return FALSE;
 }
 
-/* NVFP4 weights count times a number of their own tensor, which no product here applies: without it
- * they would only be wrong. */
-static gboolean
-check_scale (const KvasirWeights *self, const KvasirGgufTensor *found, GError **error)
-{
-  char scale[NAME_LEN];
-  gsize n = strlen (found->name);
-
-  if (found->type != KVASIR_TYPE_NVFP4 || !g_str_has_suffix (found->name, ".weight"))
-    return TRUE;
-  g_snprintf (scale, sizeof scale, "%.*s.scale", (int) (n - strlen (".weight")), found->name);
-  if (kvasir_gguf_find_tensor (self->gguf, scale) == NULL)
-    return TRUE;
-  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
-               "%s: %s: nvfp4 weights without a scale of their own expected, %s found",
-               kvasir_gguf_get_path (self->gguf), found->name, scale);
-  return FALSE;
-}
-
 /* A vector is added or multiplied as it is, so it must be plain; a matrix may have any type that
  * the device can multiply, which the plan checks. */
 static gboolean
@@ -181,10 +168,8 @@ check_tensor (KvasirWeights *self,
               const gint64 ne[3],
               GError **error)
 {
-  guint n_dims = ne[2] > 0 ? 3 : ne[1] > 0 ? 2 : 1;
+  guint n_dims = get_n_dims (ne);
 
-  if (!check_scale (self, found, error))
-    return FALSE;
   if (!has_shape (found, ne))
     {
       g_autofree char *expected = format_shape (n_dims, ne);
@@ -197,6 +182,40 @@ check_tensor (KvasirWeights *self,
   return n_dims > 1 || check_plain (self, found->name, found->type, error);
 }
 
+static gboolean find (KvasirWeights *self,
+                      gint layer,
+                      const char *name,
+                      const gint64 ne[3],
+                      KvasirTensor **tensor,
+                      GError **error);
+
+/* A file may hold NAME.scale beside the matrix NAME.weight: one number, or one for each expert,
+ * that the values count times. NVFP4 needs it most, other types may have it. What has the name and
+ * another shape is something else, as the factors of gemma4's router. */
+static gboolean
+find_scale (KvasirWeights *self,
+            const KvasirGgufTensor *found,
+            guint n_dims,
+            KvasirTensor **scale,
+            GError **error)
+{
+  gboolean is_stack = strstr (found->name, "_exps.") != NULL;
+  const gint64 ne[3] = { is_stack ? found->ne[2] : 1, 0, 0 };
+  const KvasirGgufTensor *beside;
+  g_autofree char *stem = NULL;
+  char name[NAME_LEN];
+
+  *scale = NULL;
+  if (n_dims < 2 || !g_str_has_suffix (found->name, ".weight"))
+    return TRUE;
+  stem = g_strndup (found->name, strlen (found->name) - strlen (".weight"));
+  g_snprintf (name, sizeof name, "%s.scale", stem);
+  beside = kvasir_gguf_find_tensor (self->gguf, name);
+  if (beside == NULL || (found->type != KVASIR_TYPE_NVFP4 && !has_shape (beside, ne)))
+    return TRUE;
+  return find (self, -1, name, ne, scale, error);
+}
+
 static gboolean
 find (KvasirWeights *self,
       gint layer,
@@ -205,6 +224,7 @@ find (KvasirWeights *self,
       KvasirTensor **tensor,
       GError **error)
 {
+  KvasirTensor *scale;
   char full[NAME_LEN];
   const KvasirGgufTensor *found;
   Weight *weight;
@@ -214,12 +234,14 @@ find (KvasirWeights *self,
   found = kvasir_gguf_find_tensor (self->gguf, full);
   if (found == NULL)
     return TRUE;
-  if (!check_tensor (self, found, ne, error))
+  if (!check_tensor (self, found, ne, error) ||
+      !find_scale (self, found, get_n_dims (ne), &scale, error))
     return FALSE;
   *tensor = add_weight (self, full, found->type, ne);
   weight = &g_array_index (self->weights, Weight, self->weights->len - 1);
   weight->part = found->part;
   weight->offset = found->offset;
+  weight->tensor->scale = scale;
   return TRUE;
 }
 
@@ -227,7 +249,7 @@ static gboolean
 fail_missing (
     const KvasirWeights *self, gint layer, const char *name, const gint64 ne[3], GError **error)
 {
-  g_autofree char *shape = format_shape (ne[2] > 0 ? 3 : ne[1] > 0 ? 2 : 1, ne);
+  g_autofree char *shape = format_shape (get_n_dims (ne), ne);
   char full[NAME_LEN];
 
   make_name (full, layer, name);
@@ -315,6 +337,7 @@ kvasir_weights_slice (KvasirWeights *self, KvasirTensor *whole, gint64 first, gi
   for (guint i = 2; i < KVASIR_MAX_DIMS; i++)
     t->nb[i] = whole->nb[i];
 
+  t->scale = whole->scale;
   t->view_src = whole;
   t->view_offset = (gsize) first * whole->nb[is_vector ? 0 : 1];
   return t;

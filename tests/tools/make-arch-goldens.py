@@ -49,6 +49,8 @@ def weights(name, extents):
         values = 1.5 + 0.5 * u
     elif "norm" in name and name.endswith(".weight"):
         values = 1 + 0.5 * u
+    elif name.endswith(".scale"):
+        values = 1 + 0.5 * u
     elif name.endswith(".bias"):
         values = 0.3 * u
     elif "_embd." in name or "token_types" in name:
@@ -56,6 +58,16 @@ def weights(name, extents):
     else:
         values = 2 / np.sqrt(float(extents[0])) * u
     return values.astype(np.float32).reshape(tuple(reversed(extents)))
+
+
+def nvfp4(name, extents, scale):
+    """Blocks of 64 values: four scales from 1/128 to 15/256, then any half bytes. As plain values with the scale in
+    them: llama.cpp rounds what it multiplies with NVFP4."""
+    n_blocks = int(np.prod(extents)) // 64
+    blocks = (np.floor((noise(name, 36 * n_blocks) + 1) * 128)).astype(np.uint8).reshape(n_blocks, 36)
+    blocks[:, :4] = 16 + blocks[:, :4] % 16
+    rows = blocks.reshape(tuple(reversed(extents[1:])) + (extents[0] // 64 * 36,))
+    return (gguf.quants.dequantize(rows, gguf.GGMLQuantizationType.NVFP4) * scale).astype(np.float32)
 
 
 def parse(path):
@@ -79,8 +91,15 @@ def write(lines, path):
         "text": lambda key, v: w.add_string(key, v[0]),
         "i32s": lambda key, v: w.add_array(key, [int(x) for x in v]),
     }
+    folded = {line[1].replace(".weight", ".scale") for line in lines if line[-1] == "nvfp4"}
     for kind, name, *values in lines[1:]:
-        if kind == "tensor":
+        if name in folded:
+            continue
+        if kind == "tensor" and values[-1] == "nvfp4":
+            scale = name.replace(".weight", ".scale")
+            has_scale = any(line[1] == scale for line in lines)
+            w.add_tensor(name, nvfp4(name, [int(v) for v in values[:-1]], weights(scale, [1]) if has_scale else 1))
+        elif kind == "tensor":
             w.add_tensor(name, weights(name, [int(v) for v in values]))
         else:
             add[kind](name if name.startswith("tokenizer.") else f"{arch}.{name}", values)

@@ -35,6 +35,8 @@ static const Case cases[] = {
   { "sigmoid-with-choice", KVASIR_GATING_SIGMOID, KVASIR_UNARY_SILU, .has_choice = TRUE,
     .normalised = TRUE, .scale = 1.5f },
   { "weighs-input", KVASIR_GATING_SIGMOID, KVASIR_UNARY_SILU, .weighs_input = TRUE },
+  { "scales-and-weighs-input", KVASIR_GATING_SIGMOID, KVASIR_UNARY_SILU, .has_scales = TRUE,
+    .weighs_input = TRUE },
   { "without-gate", KVASIR_GATING_SIGMOID, KVASIR_UNARY_RELU_SQR, .has_no_gate = TRUE },
 };
 
@@ -68,6 +70,14 @@ add_biases (KvasirGraph *g, KvasirMoeBlock *block)
   block->down_bias = add_rows (g, N_EMBD, N_EXPERTS);
 }
 
+static void
+add_scales (KvasirGraph *g, KvasirMoeBlock *block)
+{
+  block->gate->scale = add_rows (g, N_EXPERTS, 0);
+  block->up->scale = add_rows (g, N_EXPERTS, 0);
+  block->down->scale = add_rows (g, N_EXPERTS, 0);
+}
+
 static Mixture
 make_mixture (const Case *c)
 {
@@ -92,7 +102,7 @@ make_mixture (const Case *c)
   if (c->has_choice)
     m.block.choice_bias = add_rows (g, N_EXPERTS, 0);
   if (c->has_scales)
-    m.block.expert_scale = add_rows (g, N_EXPERTS, 0);
+    add_scales (g, &m.block);
   m.out = kvasir_block_moe (g, &m.block, m.x, c->sees_other ? m.seen : NULL);
   return m;
 }
@@ -117,16 +127,16 @@ get (const KvasirTensor *t, gint64 i)
   return t != NULL ? ((const float *) t->data)[i] : 0;
 }
 
-/* Row @row of @w . @x + its bias */
+/* Row @row of @w . @x with the scale of the row's matrix + its bias */
 static double
 multiply (
     const KvasirTensor *w, gint64 row, const double *x, const KvasirTensor *bias, gint64 bias_at)
 {
-  double sum = get (bias, bias_at);
+  double sum = 0;
 
   for (gint64 i = 0; i < w->ne[0]; i++)
     sum += get (w, row * w->ne[0] + i) * x[i];
-  return sum;
+  return sum * (w->scale != NULL ? get (w->scale, row / w->ne[1]) : 1) + get (bias, bias_at);
 }
 
 static double
@@ -217,7 +227,6 @@ route (const KvasirMoeBlock *b, const double *seen, double *weights)
       weights[e] *= is_chosen[e] ? 1 : 0;
       weights[e] /= b->normalised ? sum : 1;
       weights[e] *= b->scale != 0 ? b->scale : 1;
-      weights[e] *= b->expert_scale != NULL ? get (b->expert_scale, e) : 1;
     }
 }
 

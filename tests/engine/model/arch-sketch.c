@@ -95,6 +95,11 @@ find_range (const KvasirGgufTensor *t, double *centre, double *scale)
       *centre = 1;
       *scale = 0.5;
     }
+  else if (g_str_has_suffix (t->name, ".scale"))
+    {
+      *centre = 1;
+      *scale = 0.5;
+    }
   else if (g_str_has_suffix (t->name, ".bias"))
     *scale = 0.3;
   else if (strstr (t->name, "_embd.") != NULL || strstr (t->name, "token_types") != NULL)
@@ -102,18 +107,42 @@ find_range (const KvasirGgufTensor *t, double *centre, double *scale)
 }
 
 static void
-fill_tensor (int fd, const KvasirGgufTensor *t)
+fill_plain (const KvasirGgufTensor *t, float *values)
 {
   const gsize n = t->n_bytes / sizeof (float);
   const guint64 seed = hash_name (t->name);
-  g_autofree float *values = g_new (float, n);
   double centre, scale;
 
   g_assert_cmpint (t->type, ==, KVASIR_TYPE_F32);
   find_range (t, &centre, &scale);
   for (gsize i = 0; i < n; i++)
     values[i] = (float) (centre + scale * draw (seed, i));
-  g_assert_cmpint (pwrite (fd, values, t->n_bytes, (off_t) t->offset), ==, (gssize) t->n_bytes);
+}
+
+/* Blocks of 64 values: four scales from 1/128 to 15/256, then any half bytes. */
+static void
+fill_nvfp4 (const KvasirGgufTensor *t, guint8 *bytes)
+{
+  const guint64 seed = hash_name (t->name);
+
+  for (gsize i = 0; i < t->n_bytes; i++)
+    {
+      bytes[i] = (guint8) ((draw (seed, i) + 1) * 128);
+      if (i % 36 < 4)
+        bytes[i] = 16 + bytes[i] % 16;
+    }
+}
+
+static void
+fill_tensor (int fd, const KvasirGgufTensor *t)
+{
+  g_autofree guint8 *bytes = g_malloc (t->n_bytes);
+
+  if (t->type == KVASIR_TYPE_NVFP4)
+    fill_nvfp4 (t, bytes);
+  else
+    fill_plain (t, (float *) (void *) bytes);
+  g_assert_cmpint (pwrite (fd, bytes, t->n_bytes, (off_t) t->offset), ==, (gssize) t->n_bytes);
 }
 
 static void

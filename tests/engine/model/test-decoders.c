@@ -206,6 +206,19 @@ test_phi3 (Fixture *self, gconstpointer data)
   g_assert_cmpuint (layer->attention.wv->view_offset, ==, 16 * 8 * sizeof (float));
 }
 
+/* All parts of a fused tensor count times the one number that it has. */
+static void
+test_fused_scale (Fixture *self, gconstpointer data)
+{
+  g_autoptr (KvasirModel) model = load (self, phi3, "tensor blk.0.attn_qkv.scale 1");
+  const KvasirLayer *layer = model->layers;
+
+  g_assert_nonnull (layer->attention.wq->scale);
+  g_assert_cmpstr (layer->attention.wq->scale->name, ==, "blk.0.attn_qkv.scale");
+  g_assert_true (layer->attention.wv->scale == layer->attention.wq->scale);
+  g_assert_null (layer->attention.wo->scale);
+}
+
 static void
 test_bloom (Fixture *self, gconstpointer data)
 {
@@ -427,11 +440,23 @@ static const Broken broken_files[] = {
     "u32 pooling_type 4",
     KVASIR_ENGINE_ERROR_UNSUPPORTED,
     { "bert.pooling_type", "4 found" } },
-  { "scaled-nvfp4",
+  { "scales-of-another-shape",
     llama,
-    "tensor blk.0.attn_v.weight 64 8 nvfp4\ntensor blk.0.attn_v.scale 1",
+    "u32 feed_forward_length 64\ntensor blk.0.ffn_gate.weight 8 64\n"
+    "tensor blk.0.ffn_up.weight 8 64\ntensor blk.0.ffn_down.weight 64 8 nvfp4\n"
+    "tensor blk.0.ffn_down.scale 8",
+    KVASIR_ENGINE_ERROR_BAD_FILE,
+    { "blk.0.ffn_down.scale: shape [1] expected, [8] found" } },
+  { "scales-of-another-type",
+    llama,
+    "tensor blk.0.attn_v.scale 1 f16",
     KVASIR_ENGINE_ERROR_UNSUPPORTED,
-    { "blk.0.attn_v.weight: nvfp4", "blk.0.attn_v.scale found" } },
+    { "blk.0.attn_v.scale: type f32 expected, f16 found" } },
+  { "biases-of-scaled-experts",
+    qwen3moe,
+    "tensor blk.0.ffn_up_exps.scale 3\ntensor blk.0.ffn_up_exps.bias 12 3",
+    KVASIR_ENGINE_ERROR_UNSUPPORTED,
+    { "blk.0.ffn_up_exps.scale", "blk.0.ffn_up_exps.bias found" } },
   { "types-of-another-type",
     bert,
     "tensor token_types.weight 8 2 f16",
@@ -468,6 +493,7 @@ main (int argc, char **argv)
   add ("qwen3moe/experts", NULL, test_qwen3moe);
   add ("qwen2vl/four-positions", NULL, test_qwen2vl);
   add ("phi3/fused-and-longrope", NULL, test_phi3);
+  add ("phi3/fused-scale", NULL, test_fused_scale);
   add ("bloom/distances-and-biases", NULL, test_bloom);
   add ("mpt/bounds-and-positions", NULL, test_mpt);
   add ("deepseek2/rows-without-values", NULL, test_deepseek2);
