@@ -5,6 +5,7 @@
 #include "engine/model/model-private.h"
 
 static const KvasirArch *const archs[] = {
+  &kvasir_arch_arcee,
   &kvasir_arch_baichuan,
   &kvasir_arch_bert,
   &kvasir_arch_bloom,

@@ -33,6 +33,12 @@ setup_hunyuan (KvasirModel *model, GError **error)
 }
 
 static gboolean
+load_arcee (KvasirModel *model, GError **error)
+{
+  return kvasir_load_layers_of (model, KVASIR_UNARY_RELU_SQR, FALSE, error);
+}
+
+static gboolean
 setup_smollm3 (KvasirModel *model, GError **error)
 {
   KvasirHparams *hp = &model->hparams;
@@ -63,6 +69,12 @@ setup_baichuan (KvasirModel *model, GError **error)
 const KvasirArch kvasir_arch_llama = {
   .name = "llama",
   .load = kvasir_load_layers,
+  .build = kvasir_build_layers,
+};
+
+const KvasirArch kvasir_arch_arcee = {
+  .name = "arcee",
+  .load = load_arcee,
   .build = kvasir_build_layers,
 };
 

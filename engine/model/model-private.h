@@ -98,6 +98,7 @@ void kvasir_model_fill_memory_layers (const KvasirModel *self, KvasirMemoryLayer
 /* Adds the operations of one step. */
 void kvasir_model_build (const KvasirModel *self, KvasirModelBuild *build);
 
+extern const KvasirArch kvasir_arch_arcee;
 extern const KvasirArch kvasir_arch_baichuan;
 extern const KvasirArch kvasir_arch_bert;
 extern const KvasirArch kvasir_arch_bloom;
