@@ -156,8 +156,8 @@ typedef enum
                          natural order over sqrt (n); n is a power of two that divides ne0 */
   KVASIR_OP_GAUSS_RELU,  /* dst = max (0, s0 - (mean + z * deviation)) over ne0; the deviation is
                             that of a sample, sqrt (sum of squares / (ne0 - 1)) */
-  KVASIR_OP_TEMPERATURE, /* dst = s0 [d, heads, n] * (1 + scale * ln (1 + floor ((p + 1) / length)))
-                            with the position p of the token in s1 I32 [n], 0 or more */
+  KVASIR_OP_TEMPERATURE, /* dst = s0 [d, heads, n] * (1 + scale * ln (1 + floor ((p + offset) /
+                            length))) with the position p of the token in s1 I32 [n], 0 or more */
 
   /* Mixtures of experts. u = experts used by a token. */
   KVASIR_OP_TOP_K,      /* dst I32 [u, n] = indices of the u largest of s0 [experts, n], falling;
@@ -253,6 +253,7 @@ typedef struct
 {
   int32_t length; /* positions after which the factor grows; 1 or more */
   float scale;
+  int32_t offset; /* added to positions */
 } KvasirTemperatureParams;
 
 /* The attention mask is bits, never floats: tensor I64 [n_cells / 64, n_tokens]; bit c % 64 of word

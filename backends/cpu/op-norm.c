@@ -105,7 +105,7 @@ temperature_row (const KvasirTensor *dst, const KvasirOpRun *run, const int64_t 
 {
   const int32_t *positions = dst->src[1]->data;
   const KvasirTemperatureParams *params = &dst->params.temperature;
-  int64_t period = ((int64_t) positions[at[1]] + 1) / params->length;
+  int64_t period = ((int64_t) positions[at[1]] + params->offset) / params->length;
   float factor = 1 + params->scale * logf ((float) (period + 1));
 
   run->kernels->scale (get_source (dst, 0, at), factor, 0, get_dst (dst, at), dst->ne[0]);

@@ -12,6 +12,8 @@
 
 #define BLOOM_BIAS 8
 
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_GELU };
+
 static gboolean
 setup_bloom (KvasirModel *model, GError **error)
 {
@@ -60,7 +62,7 @@ static gboolean
 load (KvasirModel *model, GError **error)
 {
   return check_plain_nets (model, error) && kvasir_load_input (model, error) &&
-         kvasir_load_layers_of (model, KVASIR_UNARY_GELU, FALSE, error);
+         kvasir_load_layers (model, error);
 }
 
 static void
@@ -74,6 +76,7 @@ const KvasirArch kvasir_arch_bloom = {
   .setup = setup_bloom,
   .load = load,
   .build = build,
+  .net = &net,
 };
 
 const KvasirArch kvasir_arch_mpt = {
@@ -81,4 +84,5 @@ const KvasirArch kvasir_arch_mpt = {
   .setup = setup_mpt,
   .load = load,
   .build = build,
+  .net = &net,
 };

@@ -251,6 +251,9 @@ kvasir_build_self_attention (const KvasirModel *model,
   attend.q = turn_heads (model, build, il, q, block->q_norm, TRUE);
   if (k != NULL)
     attend.k = turn_heads (model, build, il, k, block->k_norm, FALSE);
+  if (model->hparams.temperature.length > 0)
+    attend.q = kvasir_graph_temperature (g, "q_temperature", attend.q, build->positions,
+                                         &model->hparams.temperature);
   /* Keys with the weights of a norm behind the rotation could not be turned once more in a shift:
    * the queries carry them. */
   if (model->hparams.head_norms == KVASIR_HEAD_NORMS_BEHIND)
@@ -331,28 +334,44 @@ kvasir_build_layers (const KvasirModel *model, KvasirModelBuild *build)
   kvasir_build_layers_on (model, build, kvasir_build_embedding (model, build));
 }
 
+/* [n_embd, n] of @x [n_embd, n], for the first half of layer @il. */
+static KvasirTensor *
+build_attention (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTensor *x)
+{
+  const KvasirLayer *layer = (const KvasirLayer *) model->layers + il;
+
+  x = kvasir_build_norm (model, build, "attn_norm", x, layer->attn_norm, layer->attn_norm_bias);
+  if (model->arch->build_attention != NULL)
+    return model->arch->build_attention (model, build, il, x);
+  return kvasir_build_self_attention (model, build, il, &layer->attention, x);
+}
+
+static KvasirTensor *
+build_net (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTensor *x)
+{
+  const KvasirLayer *layer = (const KvasirLayer *) model->layers + il;
+
+  x = kvasir_build_norm (model, build, "ffn_norm", x, layer->ffn_norm, layer->ffn_norm_bias);
+  if (model->arch->build_net != NULL)
+    return model->arch->build_net (model, build, il, x);
+  return kvasir_build_ffn (build, layer, x);
+}
+
 void
 kvasir_build_layers_on (const KvasirModel *model, KvasirModelBuild *build, KvasirTensor *x)
 {
-  const KvasirLayer *layers = model->layers;
   KvasirGraph *g = build->graph;
 
   for (guint il = 0; il < model->hparams.n_layers; il++)
     {
-      const KvasirLayer *layer = &layers[il];
-      KvasirTensor *y;
-
       kvasir_graph_set_layer (g, (gint) il);
-      y = kvasir_build_norm (model, build, "attn_norm", x, layer->attn_norm, layer->attn_norm_bias);
-      y = kvasir_build_self_attention (model, build, il, &layer->attention, y);
-      x = kvasir_graph_add (g, "attn_res", x, y);
+      x = kvasir_graph_add (g, "attn_res", x, build_attention (model, build, il, x));
       if (il == model->hparams.n_layers - 1)
         {
           kvasir_build_begin_outputs (build);
           x = kvasir_build_take_outputs (build, x);
         }
-      y = kvasir_build_norm (model, build, "ffn_norm", x, layer->ffn_norm, layer->ffn_norm_bias);
-      x = kvasir_graph_add (g, "ffn_res", x, kvasir_build_ffn (build, layer, y));
+      x = kvasir_graph_add (g, "ffn_res", x, build_net (model, build, il, x));
     }
   kvasir_build_logits (model, build, x);
 }

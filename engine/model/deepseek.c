@@ -33,19 +33,10 @@ typedef struct
 
 typedef struct
 {
-  KvasirTensor *attn_norm; /* [n_embd] */
-  MlaBlock mla;
-  KvasirLayer net; /* its feed-forward parts */
-} DeepseekLayer;
-
-typedef struct
-{
   guint q_rank; /* 0: queries come directly */
   guint rank;   /* numbers of the row that are the value */
   guint q_width, v_width;
-  guint n_dense; /* layers before those with experts */
-  guint n_shared;
-  guint n_expert_ff;
+  MlaBlock blocks[]; /* [n_layers] */
 } DeepseekHparams;
 
 /* Scores count m^2 with m = 1 + 0.1 mscale ln factor; the file has 0.1 mscale. */
@@ -105,23 +96,10 @@ settle_rows (KvasirHparams *hp, const DeepseekHparams *own, KvasirKeys *keys, GE
   return TRUE;
 }
 
-/* Absent numbers that may be 0 are not asked for. */
 static gboolean
-read_experts (const KvasirHparams *hp, DeepseekHparams *own, KvasirKeys *keys, GError **error)
+read_own (DeepseekHparams *own, KvasirKeys *keys, GError **error)
 {
-  own->n_expert_ff = hp->layers[0].n_ff;
-  return kvasir_keys_get_count (keys, "leading_dense_block_count", hp->n_layers, &own->n_dense,
-                                error) &&
-         kvasir_keys_get_count (keys, "expert_shared_count", 1u << 10, &own->n_shared, error) &&
-         kvasir_keys_get_size (keys, "expert_feed_forward_length", 1u << 20, &own->n_expert_ff,
-                               error);
-}
-
-static gboolean
-read_own (const KvasirHparams *hp, DeepseekHparams *own, KvasirKeys *keys, GError **error)
-{
-  return read_experts (hp, own, keys, error) &&
-         kvasir_keys_get_count (keys, "attention.q_lora_rank", KVASIR_MAX_WIDTH, &own->q_rank,
+  return kvasir_keys_get_count (keys, "attention.q_lora_rank", KVASIR_MAX_WIDTH, &own->q_rank,
                                 error) &&
          kvasir_keys_get_size (keys, "attention.kv_lora_rank", KVASIR_MAX_WIDTH, &own->rank,
                                error) &&
@@ -148,10 +126,10 @@ setup (KvasirModel *model, GError **error)
 {
   KvasirHparams *hp = &model->hparams;
   KvasirKeys keys = { model->gguf, model->info.arch, "" };
-  DeepseekHparams *own = g_new0 (DeepseekHparams, 1);
+  DeepseekHparams *own = g_malloc0 (sizeof *own + hp->n_layers * sizeof (MlaBlock));
 
   model->extra = own;
-  if (!check_form (model, error) || !read_own (hp, own, &keys, error) ||
+  if (!check_form (model, error) || !read_own (own, &keys, error) ||
       !settle_rows (hp, own, &keys, error))
     return FALSE;
   hp->attention_scale = 1 / sqrtf ((float) own->q_width);
@@ -194,47 +172,23 @@ load_mla (KvasirModel *model, gint il, MlaBlock *mla, GError **error)
          kvasir_load_matrix (model, il, "attn_output.weight", out, &mla->wo, error);
 }
 
-/* One net as wide as all shared experts together. */
-static gboolean
-load_shared (KvasirModel *model, gint il, KvasirGluBlock *shared, GError **error)
-{
-  const DeepseekHparams *own = model->extra;
-  const guint n_ff = own->n_expert_ff * own->n_shared;
-  const gint64 gate[2] = { model->hparams.n_embd, n_ff };
-
-  return kvasir_load_shared (model, il, n_ff, shared, error) &&
-         (shared->gate != NULL ||
-          kvasir_load_matrix (model, il, "ffn_gate_shexp.weight", gate, &shared->gate, error));
-}
-
-static gboolean
-load_net (KvasirModel *model, gint il, KvasirLayer *net, GError **error)
-{
-  const DeepseekHparams *own = model->extra;
-  const KvasirHparams *hp = &model->hparams;
-
-  net->ffn.kind = net->moe.kind = net->shared.kind = KVASIR_UNARY_SILU;
-  if (!kvasir_load_vector (model, il, "ffn_norm.weight", hp->n_embd, &net->ffn_norm, error))
-    return FALSE;
-  if (il < (gint) own->n_dense)
-    return kvasir_load_ffn (model, il, hp->layers[il].n_ff, TRUE, &net->ffn, error);
-  if (!kvasir_load_gated_moe (model, il, &net->moe, error))
-    return FALSE;
-  return own->n_shared == 0 || load_shared (model, il, &net->shared, error);
-}
+static const KvasirNetForm net = {
+  .kind = KVASIR_UNARY_SILU, .has_gate = TRUE, .counts_dense = TRUE, .shared = KVASIR_SHARED_EACH
+};
 
 static gboolean
 load (KvasirModel *model, GError **error)
 {
   const KvasirHparams *hp = &model->hparams;
-  DeepseekLayer *layers = g_new0 (DeepseekLayer, hp->n_layers);
+  KvasirLayer *layers = g_new0 (KvasirLayer, hp->n_layers);
+  DeepseekHparams *own = model->extra;
 
   model->layers = layers;
   for (gint il = 0; il < (gint) hp->n_layers; il++)
     if (!kvasir_load_vector (model, il, "attn_norm.weight", hp->n_embd, &layers[il].attn_norm,
                              error) ||
-        !load_mla (model, il, &layers[il].mla, error) ||
-        !load_net (model, il, &layers[il].net, error))
+        !load_mla (model, il, &own->blocks[il], error) ||
+        !kvasir_load_net (model, il, &net, &layers[il], error))
       return FALSE;
   return TRUE;
 }
@@ -283,13 +237,10 @@ build_rows (const KvasirModel *model,
 }
 
 static KvasirTensor *
-build_attention (const KvasirModel *model,
-                 KvasirModelBuild *step,
-                 guint il,
-                 const MlaBlock *mla,
-                 KvasirTensor *x)
+build_attention (const KvasirModel *model, KvasirModelBuild *step, guint il, KvasirTensor *x)
 {
   const DeepseekHparams *own = model->extra;
+  const MlaBlock *mla = &own->blocks[il];
   KvasirGraph *g = step->graph;
   const KvasirAttend attend = { .q = build_queries (model, step, il, mla, x),
                                 .k = build_rows (model, step, il, mla, x),
@@ -300,64 +251,10 @@ build_attention (const KvasirModel *model,
   return kvasir_graph_mul_mat (g, "attn_out", mla->wo, kvasir_graph_join (g, out), NULL);
 }
 
-static void
-build (const KvasirModel *model, KvasirModelBuild *step)
-{
-  const KvasirHparams *hp = &model->hparams;
-  const DeepseekLayer *layers = model->layers;
-  KvasirGraph *g = step->graph;
-  KvasirTensor *x = kvasir_build_embedding (model, step), *y;
-
-  for (guint il = 0; il < hp->n_layers; il++)
-    {
-      const DeepseekLayer *layer = &layers[il];
-
-      kvasir_graph_set_layer (g, (gint) il);
-      y = kvasir_build_norm (model, step, "attn_norm", x, layer->attn_norm, NULL);
-      x = kvasir_graph_add (g, "attn_res", x, build_attention (model, step, il, &layer->mla, y));
-      if (il == hp->n_layers - 1)
-        {
-          kvasir_build_begin_outputs (step);
-          x = kvasir_build_take_outputs (step, x);
-        }
-      y = kvasir_build_norm (model, step, "ffn_norm", x, layer->net.ffn_norm, NULL);
-      x = kvasir_graph_add (g, "ffn_res", x, kvasir_build_ffn (step, &layer->net, y));
-    }
-  kvasir_build_logits (model, step, x);
-}
-
-/* ---- deepseek --------------------------------------------------------------------------- */
-
-static gboolean
-setup_first (KvasirModel *model, GError **error)
-{
-  KvasirKeys keys = { model->gguf, model->info.arch, "" };
-  DeepseekHparams *own = g_new0 (DeepseekHparams, 1);
-
-  model->extra = own;
-  return read_experts (&model->hparams, own, &keys, error);
-}
-
-static gboolean
-load_first (KvasirModel *model, GError **error)
-{
-  const KvasirHparams *hp = &model->hparams;
-  KvasirLayer *layers = g_new0 (KvasirLayer, hp->n_layers);
-
-  model->layers = layers;
-  for (gint il = 0; il < (gint) hp->n_layers; il++)
-    if (!kvasir_load_vector (model, il, "attn_norm.weight", hp->n_embd, &layers[il].attn_norm,
-                             error) ||
-        !kvasir_load_attention (model, il, &layers[il].attention, error) ||
-        !load_net (model, il, &layers[il], error))
-      return FALSE;
-  return TRUE;
-}
-
 const KvasirArch kvasir_arch_deepseek = {
   .name = "deepseek",
-  .setup = setup_first,
-  .load = load_first,
+  .load = kvasir_load_layers,
+  .net = &net,
   .build = kvasir_build_layers,
 };
 
@@ -365,5 +262,6 @@ const KvasirArch kvasir_arch_deepseek2 = {
   .name = "deepseek2",
   .setup = setup,
   .load = load,
-  .build = build,
+  .build = kvasir_build_layers,
+  .build_attention = build_attention,
 };

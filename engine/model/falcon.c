@@ -35,9 +35,13 @@ build_mixer (const KvasirModel *model, KvasirModelBuild *build, guint il, Kvasir
 }
 
 /* The tensor's name really has no ".weight" behind it. */
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_SILU,
+                                   .has_gate = TRUE,
+                                   .norm = "ffn_norm" };
+
 static const KvasirHybrid hybrid = { .load_mixer = load_mixer,
                                      .build_mixer = build_mixer,
-                                     .ffn_norm = "ffn_norm" };
+                                     .net = &net };
 
 static gboolean
 load (KvasirModel *model, GError **error)

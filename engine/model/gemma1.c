@@ -6,17 +6,13 @@
  * Rope turns NEOX pairs, and the output matrix is that of the embeddings. */
 #include "engine/model/gemma-parts.h"
 
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_GELU, .has_gate = TRUE };
+
 static gboolean
 setup (KvasirModel *model, GError **error)
 {
   kvasir_hparams_set_neox (&model->hparams);
   return TRUE;
-}
-
-static gboolean
-load (KvasirModel *model, GError **error)
-{
-  return kvasir_load_layers_of (model, KVASIR_UNARY_GELU, TRUE, error);
 }
 
 static void
@@ -28,6 +24,7 @@ build (const KvasirModel *model, KvasirModelBuild *step)
 const KvasirArch kvasir_arch_gemma = {
   .name = "gemma",
   .setup = setup,
-  .load = load,
+  .load = kvasir_load_layers,
+  .net = &net,
   .build = build,
 };

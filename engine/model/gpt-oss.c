@@ -19,35 +19,15 @@ setup (KvasirModel *model, GError **error)
   return kvasir_read_sliding (model, &sliding, error);
 }
 
-static gboolean
-load_layer (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
-{
-  const gint64 n_embd = model->hparams.n_embd;
-
-  layer->moe.kind = KVASIR_GLU_OAI;
-  layer->moe.gating = KVASIR_GATING_SOFTMAX_CHOSEN;
-  return kvasir_load_vector (model, il, "attn_norm.weight", n_embd, &layer->attn_norm, error) &&
-         kvasir_load_attention (model, il, &layer->attention, error) &&
-         kvasir_load_vector (model, il, "post_attention_norm.weight", n_embd, &layer->ffn_norm,
-                             error) &&
-         kvasir_load_gated_moe (model, il, &layer->moe, error);
-}
-
-static gboolean
-load (KvasirModel *model, GError **error)
-{
-  KvasirLayer *layers = g_new0 (KvasirLayer, model->hparams.n_layers);
-
-  model->layers = layers;
-  for (gint il = 0; il < (gint) model->hparams.n_layers; il++)
-    if (!load_layer (model, il, &layers[il], error))
-      return FALSE;
-  return TRUE;
-}
+static const KvasirNetForm net = { .kind = KVASIR_GLU_OAI,
+                                   .has_gate = TRUE,
+                                   .moe = { .gating = KVASIR_GATING_SOFTMAX_CHOSEN },
+                                   .norm = "post_attention_norm.weight" };
 
 const KvasirArch kvasir_arch_gpt_oss = {
   .name = "gpt-oss",
   .setup = setup,
-  .load = load,
+  .load = kvasir_load_layers,
+  .net = &net,
   .build = kvasir_build_layers,
 };

@@ -1,9 +1,15 @@
-/* gpt2 and starcoder2: layer norms, biases everywhere, plain nets. With n = ln x:
+/* gpt2, starcoder, codeshell, starcoder2 and nemotron: layer norms, biases, plain nets. With n = ln
+ * x:
  *
- *   x0 = E + P[position] (gpt2), E (starcoder2, whose rope turns NEOX pairs)
- *   x += Wo attn (q, k, v) + bo;  x += down (gelu (up n + bu)) + bd
+ *   x0 = E + P[position] (gpt2, starcoder), E (the others, whose rope turns NEOX pairs)
+ *   x += Wo attn (q, k, v) + bo;  x += down (f (up n + bu)) + bd
+ *
+ * f is GELU, of nemotron max (0, u)^2, which turns a part of each head and has few biases.
  */
 #include "engine/model/build.h"
+
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_GELU };
+static const KvasirNetForm nemotron_net = { .kind = KVASIR_UNARY_RELU_SQR };
 
 static gboolean
 setup_gpt2 (KvasirModel *model, GError **error)
@@ -21,8 +27,7 @@ load_gpt2 (KvasirModel *model, GError **error)
   KvasirTensor *table;
 
   return kvasir_load_matrix (model, -1, "position_embd.weight", positions, &table, error) &&
-         kvasir_load_input (model, error) &&
-         kvasir_load_layers_of (model, KVASIR_UNARY_GELU, FALSE, error);
+         kvasir_load_input (model, error) && kvasir_load_layers (model, error);
 }
 
 static void
@@ -32,29 +37,49 @@ build_gpt2 (const KvasirModel *model, KvasirModelBuild *step)
 }
 
 static gboolean
-setup_starcoder2 (KvasirModel *model, GError **error)
+setup_neox (KvasirModel *model, GError **error)
 {
   model->hparams.has_layer_norms = TRUE;
   kvasir_hparams_set_neox (&model->hparams);
   return TRUE;
 }
 
-static gboolean
-load_starcoder2 (KvasirModel *model, GError **error)
-{
-  return kvasir_load_layers_of (model, KVASIR_UNARY_GELU, FALSE, error);
-}
+const KvasirArch kvasir_arch_codeshell = {
+  .name = "codeshell",
+  .setup = setup_neox,
+  .load = kvasir_load_layers,
+  .net = &net,
+  .build = kvasir_build_layers,
+};
 
 const KvasirArch kvasir_arch_gpt2 = {
   .name = "gpt2",
   .setup = setup_gpt2,
   .load = load_gpt2,
   .build = build_gpt2,
+  .net = &net,
+};
+
+const KvasirArch kvasir_arch_nemotron = {
+  .name = "nemotron",
+  .setup = setup_neox,
+  .load = kvasir_load_layers,
+  .net = &nemotron_net,
+  .build = kvasir_build_layers,
+};
+
+const KvasirArch kvasir_arch_starcoder = {
+  .name = "starcoder",
+  .setup = setup_gpt2,
+  .load = load_gpt2,
+  .build = build_gpt2,
+  .net = &net,
 };
 
 const KvasirArch kvasir_arch_starcoder2 = {
   .name = "starcoder2",
-  .setup = setup_starcoder2,
-  .load = load_starcoder2,
+  .setup = setup_neox,
+  .load = kvasir_load_layers,
+  .net = &net,
   .build = kvasir_build_layers,
 };

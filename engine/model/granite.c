@@ -89,11 +89,14 @@ build_mixer (const KvasirModel *model, KvasirModelBuild *build, guint il, Kvasir
   return kvasir_build_mamba2 (model, build, il, x);
 }
 
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_SILU,
+                                   .has_gate = TRUE,
+                                   .moe = { .gating = KVASIR_GATING_SOFTMAX, .normalised = TRUE },
+                                   .shared = KVASIR_SHARED_IF_ANY };
+
 static const KvasirHybrid hybrid = { .load_mixer = load_mixer,
                                      .build_mixer = build_mixer,
-                                     .ffn_norm = "ffn_norm.weight",
-                                     .moe = { .gating = KVASIR_GATING_SOFTMAX, .normalised = TRUE },
-                                     .may_have_shared = TRUE };
+                                     .net = &net };
 
 static gboolean
 load (KvasirModel *model, GError **error)

@@ -56,9 +56,12 @@ typedef enum
   KVASIR_POOLING_LAST
 } KvasirPooling;
 
-/* How the heads of q and k are normalised, where a file has norms of them. */
+/* How the heads of q and k are normalised. Norms may be missing only where it says so, and with
+ * OWN.
+ */
 typedef enum
 {
+  KVASIR_HEAD_NORMS_IF_ANY, /* as RMS where the file has them */
   KVASIR_HEAD_NORMS_RMS,    /* each head, all with the same weights, before it is turned */
   KVASIR_HEAD_NORMS_BEHIND, /* the same behind the rotation */
   KVASIR_HEAD_NORMS_WIDE,   /* all heads together, before they are turned */
@@ -74,11 +77,13 @@ typedef struct
   guint head_dim_k;
   guint head_dim_v;
   float rms_eps;
-  float norm_eps;           /* of layer norms */
-  gboolean has_layer_norms; /* the norms around layers subtract the mean and have a bias */
+  float norm_eps;                /* of layer norms */
+  gboolean has_layer_norms;      /* the norms around layers subtract the mean and have a bias */
+  gboolean has_weightless_norms; /* they have no weights either */
   KvasirHeadNorms head_norms;
-  float clamp_qkv;       /* q, k and v lie within +- this; 0: no bounds */
-  float attention_scale; /* of query times key */
+  float clamp_qkv;                     /* q, k and v lie within +- this; 0: no bounds */
+  float attention_scale;               /* of query times key */
+  KvasirTemperatureParams temperature; /* of turned queries; length 0: none */
   KvasirRopeScaling rope_scaling;
   KvasirRopeParams rope; /* of most layers; its n_rot and n_ctx_orig count for the factors */
   KvasirMemoryClass memory_class;

@@ -18,54 +18,6 @@ kvasir_setup_hybrid (KvasirModel *model, GError **error)
   return TRUE;
 }
 
-static gboolean
-load_shared (
-    KvasirModel *model, gint il, const KvasirHybrid *hybrid, KvasirLayer *layer, GError **error)
-{
-  KvasirKeys keys = { model->gguf, model->info.arch, "" };
-  guint n_ff = model->hparams.layers[il].n_ff;
-
-  if (!kvasir_keys_get_size (&keys, "expert_shared_feed_forward_length", KVASIR_MAX_WIDTH, &n_ff,
-                             error) ||
-      !kvasir_load_shared (model, il, n_ff, &layer->shared, error))
-    return FALSE;
-  if (hybrid->gates_shared &&
-      !kvasir_load_vector (model, il, "ffn_gate_inp_shexp.weight", model->hparams.n_embd,
-                           &layer->shared_gate, error))
-    return FALSE;
-
-  const gint64 gate[2] = { model->hparams.n_embd, n_ff };
-  return layer->shared.gate != NULL ||
-         kvasir_load_matrix (model, il, "ffn_gate_shexp.weight", gate, &layer->shared.gate, error);
-}
-
-/* The router's presence says which layers have experts. */
-static gboolean
-load_ffn (
-    KvasirModel *model, gint il, const KvasirHybrid *hybrid, KvasirLayer *layer, GError **error)
-{
-  const guint n_ff = model->hparams.layers[il].n_ff;
-  KvasirKeys keys = { model->gguf, model->info.arch, "" };
-
-  layer->ffn.kind = layer->shared.kind = KVASIR_UNARY_SILU;
-  if (kvasir_weights_has (model->weights, il, "ffn_gate_inp.weight"))
-    {
-      layer->moe = hybrid->moe;
-      layer->moe.kind = KVASIR_UNARY_SILU;
-      if (!kvasir_load_gated_moe (model, il, &layer->moe, error))
-        return FALSE;
-      return !hybrid->may_have_shared ||
-             !kvasir_weights_has (model->weights, il, "ffn_up_shexp.weight") ||
-             load_shared (model, il, hybrid, layer, error);
-    }
-  if (n_ff == 0)
-    {
-      kvasir_keys_name (&keys, "feed_forward_length");
-      return kvasir_keys_fail (&keys, error, "layer %d: 1 or more expected, 0 found", il);
-    }
-  return kvasir_load_ffn (model, il, n_ff, TRUE, &layer->ffn, error);
-}
-
 gboolean
 kvasir_load_hybrid (KvasirModel *model, const KvasirHybrid *hybrid, GError **error)
 {
@@ -77,13 +29,9 @@ kvasir_load_hybrid (KvasirModel *model, const KvasirHybrid *hybrid, GError **err
     {
       KvasirLayer *layer = &layers[il];
 
-      if (!kvasir_load_vector (model, il, "attn_norm.weight", n_embd, &layer->attn_norm, error))
-        return FALSE;
-      if (hybrid->ffn_norm != NULL &&
-          (!kvasir_load_vector (model, il, hybrid->ffn_norm, n_embd, &layer->ffn_norm, error) ||
-           !load_ffn (model, il, hybrid, layer, error)))
-        return FALSE;
-      if (!hybrid->load_mixer (model, il, error))
+      if (!kvasir_load_vector (model, il, "attn_norm.weight", n_embd, &layer->attn_norm, error) ||
+          (hybrid->net != NULL && !kvasir_load_net (model, il, hybrid->net, layer, error)) ||
+          !hybrid->load_mixer (model, il, error))
         return FALSE;
     }
   return TRUE;
@@ -147,7 +95,7 @@ kvasir_build_hybrid (const KvasirModel *model,
           kvasir_build_begin_outputs (build);
           x = kvasir_build_take_outputs (build, x);
         }
-      if (hybrid->ffn_norm != NULL)
+      if (hybrid->net != NULL)
         x = add_scaled (build, "ffn_res", x, build_ffn (model, build, hybrid, il, x), scale);
     }
   kvasir_build_logits (model, build, x);

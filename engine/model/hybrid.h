@@ -23,10 +23,7 @@ typedef struct
                                 KvasirModelBuild *build,
                                 guint il,
                                 KvasirTensor *x);
-  const char *ffn_norm;     /* (nullable) the tensor's name; NULL: a mixer is all */
-  KvasirMoeBlock moe;       /* what counts where a file does not say it */
-  gboolean may_have_shared; /* shared experts beside the others */
-  gboolean gates_shared;    /* which have a gate of their own */
+  const KvasirNetForm *net; /* (nullable) NULL: a mixer is all */
 } KvasirHybrid;
 
 /* For KvasirArch.setup: memory of a hybrid model; layers without key and value heads do not attend.

@@ -39,10 +39,13 @@ build_mixer (const KvasirModel *model, KvasirModelBuild *build, guint il, Kvasir
   return kvasir_build_mamba (model, build, il, x);
 }
 
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_SILU,
+                                   .has_gate = TRUE,
+                                   .moe = { .gating = KVASIR_GATING_SOFTMAX } };
+
 static const KvasirHybrid hybrid = { .load_mixer = load_mixer,
                                      .build_mixer = build_mixer,
-                                     .ffn_norm = "ffn_norm.weight",
-                                     .moe = { .gating = KVASIR_GATING_SOFTMAX } };
+                                     .net = &net };
 
 static gboolean
 load (KvasirModel *model, GError **error)

@@ -152,3 +152,33 @@ kvasir_keys_get_array (
     }
   return TRUE;
 }
+
+gboolean
+kvasir_keys_get_floats (KvasirKeys *keys, const char *name, guint n, float *values, GError **error)
+{
+  guint64 n_found = 0;
+  KvasirGgufType type;
+
+  if (!kvasir_keys_has (keys, name))
+    return kvasir_keys_fail (keys, error, "this key is expected and missing");
+  if (kvasir_gguf_get_array (keys->gguf, keys->key, &type, &n_found))
+    {
+      if (type != KVASIR_GGUF_F32)
+        return kvasir_keys_fail (keys, error, "values of type f32 expected, others found");
+      if (n_found < n)
+        return kvasir_keys_fail (keys, error, "%u numbers expected, %" G_GUINT64_FORMAT " found", n,
+                                 n_found);
+      memcpy (values, kvasir_gguf_get_array_data (keys->gguf, keys->key), n * sizeof *values);
+    }
+  else if (!kvasir_keys_get_float (keys, name, &values[0], error))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    {
+      if (n_found == 0)
+        values[i] = values[0];
+      if (!isfinite (values[i]))
+        return kvasir_keys_fail (keys, error, "element %u: a finite number expected, %g found", i,
+                                 (double) values[i]);
+    }
+  return TRUE;
+}

@@ -49,4 +49,8 @@ gboolean kvasir_keys_get_bool (KvasirKeys *keys, const char *name, gboolean *val
 gboolean kvasir_keys_get_array (
     KvasirKeys *keys, const char *name, guint n, gint64 max, gint64 *values, GError **error);
 
+/* @n finite numbers: one in the file counts for all of them. */
+gboolean
+kvasir_keys_get_floats (KvasirKeys *keys, const char *name, guint n, float *values, GError **error);
+
 G_END_DECLS

@@ -64,18 +64,16 @@ gboolean kvasir_load_ffn (
 /* ffn_gate_inp, ffn_{gate,up,down}_exps (or ffn_gate_up_exps), biases and exp_probs_b, with the
  * numbers of expert_count, expert_used_count, expert_feed_forward_length, expert_group_count,
  * expert_weights_scale, expert_weights_norm and expert_gating_func (defaults: what @block has). */
-gboolean kvasir_load_moe (KvasirModel *model, gint il, KvasirMoeBlock *block, GError **error);
-/* The same where every expert has a gate. */
 gboolean kvasir_load_gated_moe (KvasirModel *model, gint il, KvasirMoeBlock *block, GError **error);
 /* ffn_{gate,up,down}_shexp of width @n_ff. */
 gboolean
 kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *block, GError **error);
+/* The second half of a layer: its norm, and a dense net or experts, as @form says. */
+gboolean kvasir_load_net (
+    KvasirModel *model, gint il, const KvasirNetForm *form, KvasirLayer *layer, GError **error);
 
-/* KvasirArch.load of pre-norm layers with attention and a feed-forward net, dense or of experts. */
+/* KvasirArch.load of pre-norm layers: attention, and a net as KvasirArch.net says. */
 gboolean kvasir_load_layers (KvasirModel *model, GError **error);
-/* The same with another function than SiLU and, without @has_gate, plain nets: down (f (up x)). */
-gboolean
-kvasir_load_layers_of (KvasirModel *model, KvasirUnary kind, gboolean has_gate, GError **error);
 /* token_types, position_embd and token_embd_norm, where they are; model->extra becomes a
  * KvasirInputBlock. */
 gboolean kvasir_load_input (KvasirModel *model, GError **error);

@@ -60,23 +60,12 @@ setup (KvasirModel *model, GError **error)
   if (self->n_taps < 2)
     return kvasir_keys_fail (&keys, error, "2 or more expected, %u found", self->n_taps);
   hp->can_keep_states = TRUE;
+  hp->head_norms = KVASIR_HEAD_NORMS_RMS;
   kvasir_hparams_set_neox (hp);
   for (guint il = 0; il < hp->n_layers; il++)
     if (!hp->layers[il].has_attention)
       hp->layers[il].n_embd_r = (self->n_taps - 1) * hp->n_embd;
   return TRUE;
-}
-
-static gboolean
-load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block, GError **error)
-{
-  const gint64 d = model->hparams.layers[il].head_dim_k;
-
-  return kvasir_load_attention (model, il, block, error) &&
-         (block->q_norm != NULL ||
-          kvasir_load_vector (model, il, "attn_q_norm.weight", d, &block->q_norm, error)) &&
-         (block->k_norm != NULL ||
-          kvasir_load_vector (model, il, "attn_k_norm.weight", d, &block->k_norm, error));
 }
 
 static gboolean
@@ -90,7 +79,7 @@ load_mixer (KvasirModel *model, gint il, GError **error)
   const gint64 out[2] = { n_embd, n_embd };
 
   if (model->hparams.layers[il].has_attention)
-    return load_attention (model, il, &layers[il].attention, error);
+    return kvasir_load_attention (model, il, &layers[il].attention, error);
   return kvasir_load_matrix (model, il, "shortconv.in_proj.weight", in, &block->in, error) &&
          kvasir_weights_get_plain (model->weights, il, "shortconv.conv.weight", conv, &block->conv,
                                    error) &&
@@ -126,11 +115,13 @@ build_mixer (const KvasirModel *model, KvasirModelBuild *build, guint il, Kvasir
   return build_short_conv (model, build, il, x);
 }
 
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_SILU,
+                                   .has_gate = TRUE,
+                                   .moe = { .gating = KVASIR_GATING_SIGMOID, .normalised = TRUE } };
+
 static const KvasirHybrid hybrid = { .load_mixer = load_mixer,
                                      .build_mixer = build_mixer,
-                                     .ffn_norm = "ffn_norm.weight",
-                                     .moe = { .gating = KVASIR_GATING_SIGMOID,
-                                              .normalised = TRUE } };
+                                     .net = &net };
 
 static gboolean
 load (KvasirModel *model, GError **error)

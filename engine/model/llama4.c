@@ -32,7 +32,7 @@ read_extra (KvasirModel *model, Extra *extra, GError **error)
   KvasirKeys keys = { model->gguf, model->info.arch, "" };
   guint length = CHUNK;
 
-  extra->temperature.scale = 0.1f;
+  extra->temperature = (KvasirTemperatureParams){ .scale = 0.1f, .offset = 1 };
   extra->n_ff_experts = model->hparams.layers[0].n_ff;
   if (!kvasir_keys_get_size (&keys, "attention.temperature_length", KVASIR_MAX_CONTEXT, &length,
                              error) ||
@@ -78,10 +78,7 @@ load_ffn (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
   layer->moe.gating = KVASIR_GATING_SIGMOID;
   layer->moe.weighs_input = TRUE;
   return kvasir_load_gated_moe (model, il, &layer->moe, error) &&
-         kvasir_load_shared (model, il, extra->n_ff_experts, &layer->shared, error) &&
-         (layer->shared.gate != NULL ||
-          kvasir_load_matrix (model, il, "ffn_gate_shexp.weight", layer->shared.up->ne,
-                              &layer->shared.gate, error));
+         kvasir_load_shared (model, il, extra->n_ff_experts, &layer->shared, error);
 }
 
 static gboolean
@@ -121,12 +118,9 @@ turn_heads (
 }
 
 static KvasirTensor *
-build_attention (const KvasirModel *model,
-                 KvasirModelBuild *build,
-                 guint il,
-                 const KvasirAttentionBlock *block,
-                 KvasirTensor *x)
+build_attention (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTensor *x)
 {
+  const KvasirAttentionBlock *block = &((const KvasirLayer *) model->layers + il)->attention;
   KvasirGraph *g = build->graph;
   KvasirAttend attend = { .scale = model->hparams.attention_scale };
 
@@ -139,34 +133,10 @@ build_attention (const KvasirModel *model,
                                kvasir_build_attend (model, build, il, &attend), block->bo);
 }
 
-static void
-build (const KvasirModel *model, KvasirModelBuild *build)
-{
-  const float eps = model->hparams.rms_eps;
-  const KvasirLayer *layers = model->layers;
-  KvasirGraph *g = build->graph;
-  KvasirTensor *x = kvasir_build_embedding (model, build), *y;
-
-  for (guint il = 0; il < model->hparams.n_layers; il++)
-    {
-      kvasir_graph_set_layer (g, (gint) il);
-      y = kvasir_graph_rms_norm (g, "attn_norm", x, layers[il].attn_norm, eps);
-      y = build_attention (model, build, il, &layers[il].attention, y);
-      x = kvasir_graph_add (g, "attn_res", x, y);
-      if (il == model->hparams.n_layers - 1)
-        {
-          kvasir_build_begin_outputs (build);
-          x = kvasir_build_take_outputs (build, x);
-        }
-      y = kvasir_graph_rms_norm (g, "ffn_norm", x, layers[il].ffn_norm, eps);
-      x = kvasir_graph_add (g, "ffn_res", x, kvasir_build_ffn (build, &layers[il], y));
-    }
-  kvasir_build_logits (model, build, x);
-}
-
 const KvasirArch kvasir_arch_llama4 = {
   .name = "llama4",
   .setup = setup,
   .load = load,
-  .build = build,
+  .build = kvasir_build_layers,
+  .build_attention = build_attention,
 };

@@ -9,6 +9,7 @@
 
 #include "engine/graph/blocks.h"
 #include "engine/graph/graph.h"
+#include "engine/model/archs.h"
 #include "engine/model/hparams.h"
 #include "engine/model/keys.h"
 #include "engine/model/model.h"
@@ -40,6 +41,33 @@ typedef struct
                             pooled */
 } KvasirModelBuild;
 
+/* Experts that every token goes through, beside the chosen ones. */
+typedef enum
+{
+  KVASIR_SHARED_NONE,
+  KVASIR_SHARED_ONE,    /* expert_shared_feed_forward_length wide, as a dense net where it misses */
+  KVASIR_SHARED_IF_ANY, /* the same in layers that have the tensors */
+  KVASIR_SHARED_EACH    /* expert_shared_count, each as wide as an expert or as that key says */
+} KvasirShared;
+
+/* What the nets of a family are. */
+typedef struct
+{
+  KvasirUnary kind;
+  gboolean has_gate;     /* down (f (gate x) * up x), else down (f (up x)) */
+  gboolean counts_dense; /* leading_dense_block_count and interleave_moe_layer_step say which layers
+                            have experts; else those have them that have a router */
+  KvasirMoeBlock moe;    /* what counts where the file does not say it */
+  KvasirShared shared;
+  gboolean gates_shared; /* KvasirLayer.shared_gate must be there */
+  const char *norm;      /* the tensor's name; NULL: ffn_norm.weight, and a bias of layer norms */
+} KvasirNetForm;
+
+typedef KvasirTensor *(*KvasirBuildHalf) (const KvasirModel *model,
+                                          KvasirModelBuild *build,
+                                          guint il,
+                                          KvasirTensor *x);
+
 typedef struct
 {
   const char *name;
@@ -53,6 +81,13 @@ typedef struct
   /* Asks for the tensors of the layers; those of the ends are there already. */
   gboolean (*load) (KvasirModel *model, GError **error);
   void (*build) (const KvasirModel *model, KvasirModelBuild *build);
+  /* (nullable) For kvasir_load_layers(). NULL: SiLU and a gate, dense or of experts whose weights
+   * add up to 1. */
+  const KvasirNetForm *net;
+  /* (nullable) For kvasir_build_layers(), in place of kvasir_build_self_attention() and
+   * kvasir_build_ffn(): [n_embd, n] of @x [n_embd, n], which is normalised. */
+  KvasirBuildHalf build_attention;
+  KvasirBuildHalf build_net;
   /* Of token_embd, output and output_norm: NULL the names of most models. An encoder has no output.
    */
   const char *output_norm_name;
@@ -98,59 +133,8 @@ void kvasir_model_fill_memory_layers (const KvasirModel *self, KvasirMemoryLayer
 /* Adds the operations of one step. */
 void kvasir_model_build (const KvasirModel *self, KvasirModelBuild *build);
 
-extern const KvasirArch kvasir_arch_arcee;
-extern const KvasirArch kvasir_arch_baichuan;
-extern const KvasirArch kvasir_arch_bert;
-extern const KvasirArch kvasir_arch_bloom;
-extern const KvasirArch kvasir_arch_cohere2;
-extern const KvasirArch kvasir_arch_command_r;
-extern const KvasirArch kvasir_arch_deepseek;
-extern const KvasirArch kvasir_arch_deepseek2;
-extern const KvasirArch kvasir_arch_ernie4_5;
-extern const KvasirArch kvasir_arch_exaone;
-extern const KvasirArch kvasir_arch_falcon;
-extern const KvasirArch kvasir_arch_falcon_h1;
-extern const KvasirArch kvasir_arch_gemma;
-extern const KvasirArch kvasir_arch_gemma2;
-extern const KvasirArch kvasir_arch_gemma3;
-extern const KvasirArch kvasir_arch_gemma3n;
-extern const KvasirArch kvasir_arch_gemma4;
-extern const KvasirArch kvasir_arch_gemma_embedding;
-extern const KvasirArch kvasir_arch_glm4;
-extern const KvasirArch kvasir_arch_gpt2;
-extern const KvasirArch kvasir_arch_gpt_oss;
-extern const KvasirArch kvasir_arch_gptneox;
-extern const KvasirArch kvasir_arch_granite;
-extern const KvasirArch kvasir_arch_granitehybrid;
-extern const KvasirArch kvasir_arch_granitemoe;
-extern const KvasirArch kvasir_arch_hunyuan_dense;
-extern const KvasirArch kvasir_arch_internlm2;
-extern const KvasirArch kvasir_arch_jamba;
-extern const KvasirArch kvasir_arch_lfm2;
-extern const KvasirArch kvasir_arch_lfm2moe;
-extern const KvasirArch kvasir_arch_llama;
-extern const KvasirArch kvasir_arch_llama4;
-extern const KvasirArch kvasir_arch_mamba;
-extern const KvasirArch kvasir_arch_mamba2;
-extern const KvasirArch kvasir_arch_minicpm;
-extern const KvasirArch kvasir_arch_modern_bert;
-extern const KvasirArch kvasir_arch_mpt;
-extern const KvasirArch kvasir_arch_nemotron_h;
-extern const KvasirArch kvasir_arch_nomic_bert;
-extern const KvasirArch kvasir_arch_olmo2;
-extern const KvasirArch kvasir_arch_phi2;
-extern const KvasirArch kvasir_arch_phi3;
-extern const KvasirArch kvasir_arch_qwen2;
-extern const KvasirArch kvasir_arch_qwen2moe;
-extern const KvasirArch kvasir_arch_qwen2vl;
-extern const KvasirArch kvasir_arch_qwen3;
-extern const KvasirArch kvasir_arch_qwen35;
-extern const KvasirArch kvasir_arch_qwen35moe;
-extern const KvasirArch kvasir_arch_qwen3moe;
-extern const KvasirArch kvasir_arch_qwen3next;
-extern const KvasirArch kvasir_arch_rwkv7;
-extern const KvasirArch kvasir_arch_smollm3;
-extern const KvasirArch kvasir_arch_stablelm;
-extern const KvasirArch kvasir_arch_starcoder2;
+/* The table: a row kvasir_arch_ID for every line of archs.h. */
+#define KVASIR_DECLARE_ARCH(id) extern const KvasirArch kvasir_arch_##id;
+KVASIR_ARCHS (KVASIR_DECLARE_ARCH)
 
 G_END_DECLS

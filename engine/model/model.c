@@ -118,8 +118,9 @@ load_output (KvasirModel *self, GError **error)
 
   if (self->arch->is_encoder)
     return TRUE;
-  if (!kvasir_weights_get (w, -1, name != NULL ? name : "output_norm.weight", norm,
-                           &self->output_norm, error) ||
+  if ((!hp->has_weightless_norms &&
+       !kvasir_weights_get (w, -1, name != NULL ? name : "output_norm.weight", norm,
+                            &self->output_norm, error)) ||
       !kvasir_weights_get_optional (w, -1, "output_norm.bias", norm, &self->output_norm_bias,
                                     error) ||
       !kvasir_weights_get_optional (w, -1, "output.weight", matrix, &self->output, error) ||

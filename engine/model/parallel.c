@@ -5,6 +5,7 @@
  * phi2        layer norms, GELU, one norm, biases, a part of each head is turned
  * gptneox     the same with a norm each, or one half behind the other
  * falcon      without biases, one norm or two
+ * plamo       RMS norms, SwiGLU, one norm
  * stablelm    layer norms, SwiGLU; the larger ones so, with norms over heads, the others one half
  *             behind the other: those have an ffn_norm
  * command-r   layer norms without bias, SwiGLU, logits times logit_scale; norms over heads in the
@@ -40,6 +41,14 @@ static gboolean
 setup_neox (KvasirModel *model, GError **error)
 {
   add_extra (model);
+  kvasir_hparams_set_neox (&model->hparams);
+  return TRUE;
+}
+
+static gboolean
+setup_plamo (KvasirModel *model, GError **error)
+{
+  model->extra = g_new0 (Extra, 1);
   kvasir_hparams_set_neox (&model->hparams);
   return TRUE;
 }
@@ -275,6 +284,13 @@ const KvasirArch kvasir_arch_phi2 = {
   .name = "phi2",
   .setup = setup_neox,
   .load = load_plain,
+  .build = build,
+};
+
+const KvasirArch kvasir_arch_plamo = {
+  .name = "plamo",
+  .setup = setup_plamo,
+  .load = load_gated,
   .build = build,
 };
 

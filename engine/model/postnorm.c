@@ -5,6 +5,7 @@
  * olmo2   q, k and v of x as it is, and m = x; a norm over all heads of q together, and one over
  *         those of k; NEOX pairs. With a window (Olmo 3) the last layer of each four sees
  *         everything, and the others turn without yarn.
+ * exaone4 as olmo2, but with norms over each head; with a window only the layers that slide turn
  * glm4    q, k, v and m of rms x; gate and up in one tensor; a part of each head is turned, by four
  *         positions where the file has sections of them
  */
@@ -27,6 +28,22 @@ setup_olmo2 (KvasirModel *model, GError **error)
   kvasir_hparams_set_neox (hp);
   return kvasir_read_sliding (model, &sliding, error) &&
          kvasir_read_sliding_rope (model, hp->rope.freq_base, error);
+}
+
+static gboolean
+setup_exaone4 (KvasirModel *model, GError **error)
+{
+  const KvasirSliding sliding = { KVASIR_WINDOW_STANDARD, .may_be_off = TRUE, .period = 4 };
+  KvasirHparams *hp = &model->hparams;
+
+  hp->head_norms = KVASIR_HEAD_NORMS_RMS;
+  kvasir_hparams_set_neox (hp);
+  if (!kvasir_read_sliding (model, &sliding, error))
+    return FALSE;
+  for (guint il = 0; il < hp->n_layers && hp->n_swa > 0; il++)
+    if (!hp->layers[il].is_swa)
+      hp->layers[il].rope.n_rot = 0;
+  return TRUE;
 }
 
 static gboolean
@@ -77,7 +94,7 @@ load_layers (KvasirModel *model, gboolean has_pre_norms, GError **error)
 }
 
 static gboolean
-load_olmo2 (KvasirModel *model, GError **error)
+load_behind (KvasirModel *model, GError **error)
 {
   return load_layers (model, FALSE, error);
 }
@@ -127,6 +144,13 @@ build (const KvasirModel *model, KvasirModelBuild *step)
   kvasir_build_logits (model, step, x);
 }
 
+const KvasirArch kvasir_arch_exaone4 = {
+  .name = "exaone4",
+  .setup = setup_exaone4,
+  .load = load_behind,
+  .build = build,
+};
+
 const KvasirArch kvasir_arch_glm4 = {
   .name = "glm4",
   .setup = setup_glm4,
@@ -137,6 +161,6 @@ const KvasirArch kvasir_arch_glm4 = {
 const KvasirArch kvasir_arch_olmo2 = {
   .name = "olmo2",
   .setup = setup_olmo2,
-  .load = load_olmo2,
+  .load = load_behind,
   .build = build,
 };

@@ -348,12 +348,16 @@ build_mixer (const KvasirModel *model, KvasirModelBuild *build, guint il, Kvasir
   return build_delta (model, build, il, x);
 }
 
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_SILU,
+                                   .has_gate = TRUE,
+                                   .moe = { .gating = KVASIR_GATING_SOFTMAX, .normalised = TRUE },
+                                   .shared = KVASIR_SHARED_IF_ANY,
+                                   .gates_shared = TRUE,
+                                   .norm = "post_attention_norm.weight" };
+
 static const KvasirHybrid hybrid = { .load_mixer = load_mixer,
                                      .build_mixer = build_mixer,
-                                     .ffn_norm = "post_attention_norm.weight",
-                                     .moe = { .gating = KVASIR_GATING_SOFTMAX, .normalised = TRUE },
-                                     .may_have_shared = TRUE,
-                                     .gates_shared = TRUE };
+                                     .net = &net };
 
 static gboolean
 load (KvasirModel *model, GError **error)

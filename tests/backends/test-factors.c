@@ -22,8 +22,10 @@ static const gint32 positions[] = { 0,      LENGTH - 2,     LENGTH - 1,
                                     100000, G_MAXINT32 };
 
 static void
-test_temperature (void)
+test_temperature (gconstpointer data)
 {
+  const gint32 offset = GPOINTER_TO_INT (data);
+
   for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
     {
       const gint64 n = G_N_ELEMENTS (positions);
@@ -34,13 +36,13 @@ test_temperature (void)
       KvasirTensor *y = rig_node (rig, KVASIR_OP_TEMPERATURE, (gint64[]){ 21, 3, n }, x, at, NULL);
 
       memcpy (at->data, positions, sizeof positions);
-      y->params.temperature = (KvasirTemperatureParams){ LENGTH, SCALE };
+      y->params.temperature = (KvasirTemperatureParams){ LENGTH, SCALE, offset };
       g_assert_cmpint (rig_compute (rig, (int) n, 0), ==, KVASIR_STATUS_OK);
       for (gint64 k = 0; k < n; k++)
         for (gint64 j = 0; j < 3; j++)
           for (gint64 i = 0; i < 21; i++)
             {
-              double whole = floor (((double) positions[k] + 1) / LENGTH);
+              double whole = floor (((double) positions[k] + offset) / LENGTH);
               double expected = get (x, i, j, k) * (1 + SCALE * log (1 + whole));
               g_assert_cmpfloat_with_epsilon (get (y, i, j, k), expected, 1e-6);
             }
@@ -77,7 +79,7 @@ test_unsupported (void)
   const KvasirDeviceVtable *vtable = rig->device->vtable;
 
   g_assert_false (vtable->supports_op (rig->device, y));
-  y->params.temperature = (KvasirTemperatureParams){ LENGTH, SCALE };
+  y->params.temperature = (KvasirTemperatureParams){ LENGTH, SCALE, 1 };
   g_assert_true (vtable->supports_op (rig->device, y));
   at->ne[0] = 3;
   g_assert_false (vtable->supports_op (rig->device, y));
@@ -98,7 +100,10 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/backends/factors/temperature-grows-with-positions", test_temperature);
+  g_test_add_data_func ("/backends/factors/temperature-grows-with-positions", GINT_TO_POINTER (0),
+                        test_temperature);
+  g_test_add_data_func ("/backends/factors/temperature-grows-one-earlier", GINT_TO_POINTER (1),
+                        test_temperature);
   g_test_add_func ("/backends/factors/both-sides-repeated", test_spread);
   g_test_add_func ("/backends/factors/impossible-operands-are-not-supported", test_unsupported);
   return g_test_run ();

@@ -24,8 +24,9 @@ REMOVED = (4, 10)
 U64 = np.uint64
 
 # Where llama.cpp's shift computes something else than a model that reads the rest at its new places: it turns keys
-# that were never turned (ALiBi), or keys that were normalised and weighted after they had been turned.
-OTHER_SHIFTS = {"baichuan-13b", "hunyuan-dense"}
+# that were never turned (ALiBi, a table of positions), or keys that were normalised and weighted after they had been
+# turned.
+OTHER_SHIFTS = {"baichuan-13b", "hunyuan-dense", "hunyuan-moe", "starcoder"}
 
 
 def noise(name, count):
@@ -90,6 +91,7 @@ def write(lines, path):
         "bool": lambda key, v: w.add_bool(key, v[0] == "true"),
         "text": lambda key, v: w.add_string(key, v[0]),
         "i32s": lambda key, v: w.add_array(key, [int(x) for x in v]),
+        "f32s": lambda key, v: w.add_array(key, [float(x) for x in v]),
     }
     folded = {line[1].replace(".weight", ".scale") for line in lines if line[-1] == "nvfp4"}
     for kind, name, *values in lines[1:]:
@@ -102,7 +104,7 @@ def write(lines, path):
         elif kind == "tensor":
             w.add_tensor(name, weights(name, [int(v) for v in values]))
         else:
-            add[kind](name if name.startswith("tokenizer.") else f"{arch}.{name}", values)
+            add[kind](name if name.startswith(("tokenizer.", "xielu.")) else f"{arch}.{name}", values)
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
@@ -152,6 +154,15 @@ def token(i, n_vocab):
     return (7 * i + 3) % n_vocab
 
 
+def run_two(model):
+    """Two texts that are read in turn."""
+    context = Context(model, 8, False)
+    text = [(seq, token(i + seq * N_TOKENS, context.n_vocab), i) for i in range(N_TOKENS) for seq in (0, 1)]
+    last = 2 * N_TOKENS - 1
+    out = context.decode(text, {last - 1, last})
+    return {"first": out[last - 1], "second": out[last]}
+
+
 def run_decoder(model, may_shift):
     rows = {}
     for name, n_ubatch in (("plain", 64), ("parts", 8)):
@@ -161,6 +172,7 @@ def run_decoder(model, may_shift):
         if name == "plain":
             rows["early"] = out[EARLY]
         rows[name] = out[N_TOKENS - 1]
+    rows |= run_two(model)
     if may_shift and lc.llama_memory_can_shift(context.memory):
         first, end = REMOVED
         if lc.llama_memory_seq_rm(context.memory, 0, first, end):

@@ -84,7 +84,13 @@ put_line_of_key (GByteArray *out, const Line *line, const char *key)
 {
   const char *kind = line->words[0], *value = line->words[2];
   gint32 values[MAX_WORDS];
+  float numbers[MAX_WORDS];
 
+  for (guint i = 2; i < line->n_words; i++)
+    {
+      values[i - 2] = (gint32) g_ascii_strtoll (line->words[i], NULL, 10);
+      numbers[i - 2] = (float) g_ascii_strtod (line->words[i], NULL);
+    }
   if (strcmp (kind, "u32") == 0)
     put_key_u32 (out, key, (guint32) g_ascii_strtoull (value, NULL, 10));
   else if (strcmp (kind, "f32") == 0)
@@ -93,12 +99,12 @@ put_line_of_key (GByteArray *out, const Line *line, const char *key)
     put_key_bool (out, key, strcmp (value, "true") == 0);
   else if (strcmp (kind, "text") == 0)
     put_key_text (out, key, value);
+  else if (strcmp (kind, "i32s") == 0)
+    put_key_i32s (out, key, values, line->n_words - 2);
   else
     {
-      g_assert_cmpstr (kind, ==, "i32s");
-      for (guint i = 2; i < line->n_words; i++)
-        values[i - 2] = (gint32) g_ascii_strtoll (line->words[i], NULL, 10);
-      put_key_i32s (out, key, values, line->n_words - 2);
+      g_assert_cmpstr (kind, ==, "f32s");
+      put_key_f32s (out, key, numbers, line->n_words - 2);
     }
 }
 
@@ -138,7 +144,7 @@ put_line_of_tensor (GByteArray *out, const Line *line, guint64 offset)
 static char *
 make_key (const char *arch, const char *name)
 {
-  if (g_str_has_prefix (name, "tokenizer."))
+  if (g_str_has_prefix (name, "tokenizer.") || g_str_has_prefix (name, "xielu."))
     return g_strdup (name);
   return g_strdup_printf ("%s.%s", arch, name);
 }

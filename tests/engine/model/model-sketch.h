@@ -3,7 +3,7 @@
  *   arch bloom                      the first line
  *   u32 block_count 1               keys, named without the architecture: u32, f32, bool, text;
  *   u32 tokenizer.ggml.token_type_count 2               but those of the tokenizer in full
- *   i32s rope.dimension_sections 2 3 3 0
+ *   i32s rope.dimension_sections 2 3 3 0                and f32s
  *   tensor blk.0.attn_q.weight 8 16 f16
  *
  * A tensor has one to three extents and may name its type (f32 else); weights are zeros. Changes

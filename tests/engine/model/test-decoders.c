@@ -50,7 +50,9 @@
 static const char llama[] = "arch llama\n" SIZES NORMS PROJECTIONS NET;
 
 static const char qwen3moe[] =
-    "arch qwen3moe\n" SIZES NORMS PROJECTIONS EXPERTS "tensor blk.0.ffn_gate_inp.weight 8 3\n"
+    "arch qwen3moe\n" SIZES NORMS PROJECTIONS EXPERTS "tensor blk.0.attn_q_norm.weight 4\n"
+    "tensor blk.0.attn_k_norm.weight 4\n"
+    "tensor blk.0.ffn_gate_inp.weight 8 3\n"
     "tensor blk.0.ffn_gate_exps.weight 8 12 3 f16\n"
     "tensor blk.0.ffn_up_exps.weight 8 12 3 f16\n"
     "tensor blk.0.ffn_down_exps.weight 12 8 3 f16\n";
