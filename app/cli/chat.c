@@ -10,9 +10,12 @@
 #include "app/cli/answer-args.h"
 #include "app/cli/cli.h"
 #include "app/cli/draft-args.h"
+#include "app/cli/prompt-args.h"
 #include "engine/session/worker.h"
 
 #define CHAT_ID 1
+/* Of messages from a file; 1 is the system's. */
+#define FIRST_ID 2
 
 typedef struct
 {
@@ -24,6 +27,7 @@ typedef struct
   GPtrArray *messages; /* (owned) of KvasirMessage, the conversation so far */
   guint64 next_id;
   const KvasirAnswerArgs *answers; /* (unowned) */
+  const KvasirPromptArgs *prompts; /* (unowned) */
   gboolean guesses;                /* tokens are guessed ahead */
   gboolean is_terminal;
 
@@ -136,6 +140,8 @@ finish_loading (Chat *chat, const KvasirNotice *notice)
   chat->is_done = notice->kind == KVASIR_NOTICE_GUESSES || !chat->guesses;
   if (notice->error != NULL)
     chat->error = g_error_copy (notice->error);
+  else if (notice->kind == KVASIR_NOTICE_LOADED)
+    kvasir_prompt_args_check (chat->prompts, notice->model, &chat->error);
 }
 
 static void
@@ -191,15 +197,6 @@ wait_until_done (Chat *chat)
     }
 }
 
-static KvasirMessage *
-copy_message (const KvasirMessage *message)
-{
-  KvasirMessage *copy = kvasir_message_new (message->id, message->role, message->content);
-  copy->tokens = g_memdup2 (message->tokens, message->n_tokens * sizeof (gint32));
-  copy->n_tokens = message->n_tokens;
-  return copy;
-}
-
 static void
 add_message (Chat *chat, KvasirRole role, const char *text)
 {
@@ -215,8 +212,10 @@ answer (Chat *chat)
   KvasirMessage *message;
 
   for (guint i = 0; i < chat->messages->len; i++)
-    g_ptr_array_add (request->messages, copy_message (g_ptr_array_index (chat->messages, i)));
+    g_ptr_array_add (request->messages,
+                     kvasir_message_copy (g_ptr_array_index (chat->messages, i)));
   kvasir_answer_args_apply (chat->answers, request);
+  kvasir_prompt_args_apply (chat->prompts, request);
   g_string_truncate (chat->answer, 0);
   g_array_set_size (chat->tokens, 0);
   g_clear_error (&chat->error);
@@ -254,12 +253,23 @@ read_line (Chat *chat)
   return text;
 }
 
+/* The conversation from a file ends with what is to be answered, or with an answer. */
+static gboolean
+is_asked (const Chat *chat)
+{
+  const KvasirMessage *last =
+      chat->messages->len > 0 ? g_ptr_array_index (chat->messages, chat->messages->len - 1) : NULL;
+  return last != NULL && last->role == KVASIR_ROLE_USER;
+}
+
 static int
 talk (Chat *chat)
 {
   int status = KVASIR_EXIT_OK;
   char *text;
 
+  if (is_asked (chat) && !answer (chat))
+    status = KVASIR_EXIT_MODEL;
   while ((text = read_line (chat)) != NULL)
     {
       if (*text != '\0')
@@ -279,15 +289,6 @@ talk (Chat *chat)
 }
 
 static void
-free_message (gpointer data)
-{
-  KvasirMessage *message = data;
-  g_free (message->content);
-  g_free (message->tokens);
-  g_free (message);
-}
-
-static void
 chat_init (Chat *chat, KvasirDevice *device)
 {
   /* Without SA_RESTART, so that Ctrl+C at the prompt ends the input. */
@@ -299,7 +300,7 @@ chat_init (Chat *chat, KvasirDevice *device)
   pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
   pthread_cond_init (&chat->cond, &attributes);
   pthread_condattr_destroy (&attributes);
-  chat->messages = g_ptr_array_new_with_free_func (free_message);
+  chat->messages = g_ptr_array_new_with_free_func ((GDestroyNotify) kvasir_message_free);
   chat->next_id = 1;
   chat->answer = g_string_new (NULL);
   chat->tokens = g_array_new (FALSE, FALSE, sizeof (gint32));
@@ -325,8 +326,21 @@ typedef struct
   gint n_ctx;
   char *system;                    /* (owned) (nullable) */
   const KvasirAnswerArgs *answers; /* (unowned) */
+  const KvasirPromptArgs *prompts; /* (unowned) */
   KvasirGuessParams guesses;
 } ChatArgs;
+
+static void
+begin_conversation (Chat *self, const ChatArgs *args)
+{
+  const GPtrArray *given = args->prompts->messages;
+
+  if (args->system != NULL)
+    add_message (self, KVASIR_ROLE_SYSTEM, args->system);
+  for (guint i = 0; i < given->len; i++)
+    g_ptr_array_add (self->messages, kvasir_message_copy (g_ptr_array_index (given, i)));
+  self->next_id = FIRST_ID + given->len;
+}
 
 static int
 chat (const KvasirDeviceArgs *device_args, const char *name, const ChatArgs *args)
@@ -344,10 +358,10 @@ chat (const KvasirDeviceArgs *device_args, const char *name, const ChatArgs *arg
   params.n_ctx = (guint) args->n_ctx;
   chat_init (&self, device);
   self.answers = args->answers;
-  if (args->system != NULL)
-    add_message (&self, KVASIR_ROLE_SYSTEM, args->system);
+  self.prompts = args->prompts;
   self.guesses = args->guesses.kind != KVASIR_GUESS_OFF;
   kvasir_worker_set_guesses (self.worker, &args->guesses);
+  begin_conversation (&self, args);
   kvasir_worker_load (self.worker, path, &params);
   wait_until_done (&self);
   status = self.error != NULL ? kvasir_cli_fail (self.error) : talk (&self);
@@ -360,12 +374,14 @@ kvasir_cli_chat (int argc, char **argv)
 {
   g_auto (KvasirAnswerArgs) answers = { 0 };
   g_auto (KvasirDraftArgs) draft = { 0 };
+  g_auto (KvasirPromptArgs) prompts = { 0 };
   g_autoptr (GError) error = NULL;
-  ChatArgs args = { .n_ctx = 4096, .answers = &answers };
+  ChatArgs args = { .n_ctx = 4096, .answers = &answers, .prompts = &prompts };
   KvasirDeviceArgs device_args = { NULL, 0 };
   const GOptionEntry entries[] = {
     { "ctx", 0, 0, G_OPTION_ARG_INT, &args.n_ctx, "Cells (default 4096; 0: as trained)", "N" },
     { "system", 0, 0, G_OPTION_ARG_STRING, &args.system, "What the model is told first", "TEXT" },
+    KVASIR_PROMPT_ENTRIES (&prompts),
     KVASIR_DRAFT_ENTRIES (&draft),
     G_OPTION_ENTRY_NULL,
   };
@@ -390,7 +406,8 @@ kvasir_cli_chat (int argc, char **argv)
       g_printerr ("kvasir-cli: --ctx: a number from 0 expected, %d found\n", args.n_ctx);
       return KVASIR_EXIT_USAGE;
     }
-  if (!kvasir_draft_args_settle (&draft, &args.guesses, &error))
+  if (!kvasir_draft_args_settle (&draft, &args.guesses, &error) ||
+      !kvasir_prompt_args_settle (&prompts, FIRST_ID, &error))
     return kvasir_cli_fail (error);
   return chat (&device_args, argc > 1 ? argv[1] : KVASIR_DEFAULT_MODEL, &args);
 }

@@ -6,28 +6,12 @@
 #include "engine/error.h"
 #include "engine/grammar/matcher.h"
 #include "engine/grammar/schema.h"
+#include "engine/session/reasoning.h"
 
 /* Tokens of white space between the end of reasoning and the answer. */
 #define MAX_GAP 4
 /* Longer than every mark. */
 #define MAX_TAIL 256
-
-/* How models fence their reasoning, as the texts of their tokens. */
-static const struct
-{
-  const char *open;
-  const char *close;
-} fences[] = {
-  { "<think>", "</think>" },
-  { "<thinking>", "</thinking>" },
-  { "<thought>", "</thought>" },
-  { "<reasoning>", "</reasoning>" },
-  { "<seed:think>", "</seed:think>" },
-  { "[THINK]", "[/THINK]" },
-  { "<|START_THINKING|>", "<|END_THINKING|>" },
-  { "<|channel>thought", "<channel|>" },
-  { "<|start|>assistant", "<|channel|>final<|message|>" },
-};
 
 struct _KvasirAnswerForm
 {
@@ -137,35 +121,12 @@ accept (gpointer user, gint32 id)
 
 /* ---- beginning */
 
-static const char *
-find_last (const GString *text, const char *mark)
-{
-  return g_strrstr_len (text->str, (gssize) text->len, mark);
-}
-
-/* The end of the reasoning that @lead leaves open, NULL: it leaves none open. */
-static const char *
-find_awaited (const GString *lead)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (fences); i++)
-    {
-      const char *open = find_last (lead, fences[i].open);
-      const char *close = find_last (lead, fences[i].close);
-      if (open != NULL && (close == NULL || close < open))
-        return fences[i].close;
-    }
-  return NULL;
-}
-
 void
-kvasir_answer_form_begin (KvasirAnswerForm *self, const gint32 *lead, guint n)
+kvasir_answer_form_begin (KvasirAnswerForm *self, const GString *lead)
 {
   g_return_if_fail (self != NULL);
 
-  g_autoptr (GString) text = g_string_new (NULL);
-  for (guint i = 0; i < n; i++)
-    kvasir_vocab_append_token (self->vocab, lead[i], TRUE, text);
-  self->awaited = find_awaited (text);
+  self->awaited = kvasir_reasoning_find_awaited (lead);
   if (self->awaited == NULL)
     return;
   for (gint32 id = 0; id < (gint32) kvasir_vocab_get_n_tokens (self->vocab); id++)

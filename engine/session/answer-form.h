@@ -29,9 +29,9 @@ gboolean kvasir_answer_form_make (KvasirAnswerForm **form,
 void kvasir_answer_form_free (KvasirAnswerForm *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirAnswerForm, kvasir_answer_form_free)
 
-/* @lead: the tokens that the template wrote behind the last message. Before the first token of the
- * answer is accepted. */
-void kvasir_answer_form_begin (KvasirAnswerForm *self, const gint32 *lead, guint n);
+/* @lead: what the template wrote behind the last message. Before the first token of the answer is
+ * accepted. */
+void kvasir_answer_form_begin (KvasirAnswerForm *self, const GString *lead);
 /* (transfer none) */
 const KvasirTokenFilter *kvasir_answer_form_get_filter (const KvasirAnswerForm *self);
 /* Why no token may follow. */

@@ -12,11 +12,21 @@ kvasir_message_new (guint64 id, KvasirRole role, const char *content)
   return self;
 }
 
-static void
-message_free (gpointer data)
+KvasirMessage *
+kvasir_message_copy (const KvasirMessage *self)
 {
-  KvasirMessage *self = data;
+  KvasirMessage *copy = kvasir_message_new (self->id, self->role, self->content);
+  copy->json = g_strdup (self->json);
+  copy->tokens = g_memdup2 (self->tokens, self->n_tokens * sizeof *self->tokens);
+  copy->n_tokens = self->n_tokens;
+  return copy;
+}
+
+void
+kvasir_message_free (KvasirMessage *self)
+{
   g_free (self->content);
+  g_free (self->json);
   g_free (self->tokens);
   g_free (self);
 }
@@ -29,7 +39,7 @@ kvasir_request_new (guint64 chat_id, guint64 answer_id)
   KvasirRequest *self = g_new0 (KvasirRequest, 1);
   self->chat_id = chat_id;
   self->answer_id = answer_id;
-  self->messages = g_ptr_array_new_with_free_func (message_free);
+  self->messages = g_ptr_array_new_with_free_func ((GDestroyNotify) kvasir_message_free);
   kvasir_sampler_params_init (&self->sampling);
   kvasir_sampling_texts_init (&self->texts);
   return self;
@@ -42,6 +52,7 @@ kvasir_request_free (KvasirRequest *self)
     return;
   g_ptr_array_unref (self->messages);
   kvasir_sampling_texts_clear (&self->texts);
+  g_free (self->tools);
   g_free (self->date);
   g_free (self);
 }

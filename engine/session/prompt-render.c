@@ -1,5 +1,8 @@
 #include "engine/session/prompt-render.h"
 
+#include "engine/error.h"
+#include "engine/session/reasoning.h"
+
 const char kvasir_prompt_chatml[] =
     "{% for message in messages %}"
     "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}"
@@ -39,8 +42,36 @@ append_message (json_t *messages, KvasirRole role, const char *content)
   json_array_append_new (messages, object);
 }
 
+/* What a model thought goes where the template looks for it; one that looks nowhere takes the
+ * answer as it was written. */
+static gboolean
+append_reasoned (json_t *messages, const KvasirTemplate *template_, const char *content)
+{
+  static const char *const members[] = { "reasoning_content", ".thinking" };
+  KvasirReasoning reasoning;
+  gboolean is_known = FALSE;
+
+  if (!kvasir_reasoning_find (content, FALSE, &reasoning))
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (members); i++)
+    {
+      const char *name = members[i] + (members[i][0] == '.' ? 1 : 0);
+      json_t *message;
+
+      if (!kvasir_template_mentions (template_, members[i]))
+        continue;
+      if (!is_known)
+        append_message (messages, KVASIR_ROLE_ASSISTANT, content + reasoning.answer);
+      is_known = TRUE;
+      message = json_array_get (messages, json_array_size (messages) - 1);
+      json_object_set_new (message, name,
+                           json_stringn_nocheck (content + reasoning.start, reasoning.len));
+    }
+  return is_known;
+}
+
 static json_t *
-make_messages (const KvasirRequest *request, GArray *numbers)
+make_messages (const KvasirRequest *request, const KvasirTemplate *template_, GArray *numbers)
 {
   json_t *messages = json_array ();
 
@@ -48,7 +79,11 @@ make_messages (const KvasirRequest *request, GArray *numbers)
     {
       const KvasirMessage *message = g_ptr_array_index (request->messages, i);
 
-      append_message (messages, message->role, message->content);
+      if (message->json != NULL)
+        json_array_append_new (messages, json_loads (message->json, 0, NULL));
+      else if (message->role != KVASIR_ROLE_ASSISTANT ||
+               !append_reasoned (messages, template_, message->content))
+        append_message (messages, message->role, message->content);
       g_array_append_val (numbers, i);
     }
   return messages;
@@ -95,13 +130,27 @@ render (KvasirPromptText *self,
   json_object_set_new (vars, "messages",
                        self->form == KVASIR_PROMPT_FOLDED
                            ? make_folded_messages (request, self->numbers)
-                           : make_messages (request, self->numbers));
+                           : make_messages (request, template_, self->numbers));
   json_object_set_new (vars, "add_generation_prompt", json_true ());
   json_object_set_new (vars, "bos_token", make_special (vocab, kvasir_vocab_get_bos (vocab)));
   json_object_set_new (vars, "eos_token", make_special (vocab, kvasir_vocab_get_eos (vocab)));
+  if (request->tools != NULL)
+    json_object_set_new (vars, "tools", json_loads (request->tools, 0, NULL));
+  kvasir_thinking_set_variables (request->thinking, template_, vars);
   self->rendered = kvasir_template_render (template_, vars, &options, error);
   json_decref (vars);
   return self->rendered != NULL;
+}
+
+/* A model that is not told of its tools would answer as if there were none. */
+static gboolean
+check_tools (const KvasirTemplate *template_, const KvasirRequest *request, GError **error)
+{
+  if (request->tools == NULL || kvasir_template_reads (template_, "tools"))
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_TEMPLATE,
+               "chat template: a template that reads \"tools\" expected, this one does not");
+  return FALSE;
 }
 
 static gboolean
@@ -131,7 +180,8 @@ kvasir_prompt_render (KvasirPromptText *self,
 
   *self = (KvasirPromptText){ .form = KVASIR_PROMPT_AS_IS };
   self->numbers = g_array_new (FALSE, FALSE, sizeof (guint));
-  if (render (self, vocab, template_, request, &refusal) ||
+  if ((check_tools (template_, request, &refusal) &&
+       render (self, vocab, template_, request, &refusal)) ||
       (request->adapt && render_simpler (self, vocab, template_, request)))
     return TRUE;
   g_propagate_error (error, g_steal_pointer (&refusal));

@@ -50,6 +50,7 @@ typedef struct
   guint logits_index; /* token of the last batch that the next one is drawn after */
   gint32 pos;         /* where the next token goes */
   guint message_at;   /* where the last message begins in the prompt */
+  gboolean reasons;   /* the prompt ends inside the model's reasoning */
   gint64 start_us;    /* of the phase */
   gint64 prefill_us;
 

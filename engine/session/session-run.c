@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/session/reasoning.h"
 #include "engine/session/session-private.h"
 
 static gboolean
@@ -32,6 +33,7 @@ new_counted (const KvasirSession *self, KvasirNoticeKind kind)
   notice->n_kept = run->n_generated;
   notice->us = get_elapsed (self);
   notice->prefill_us = run->prefill_us;
+  notice->reasons = run->reasons;
   return notice;
 }
 
@@ -143,18 +145,24 @@ tell_of_form (KvasirSession *self, KvasirPromptForm form)
   kvasir_session_emit (self, &event, NULL, 0);
 }
 
-/* The form begins with the answer, or behind the reasoning that the template opened: its words
- * behind the last message tell. */
+/* A form begins with the answer, or behind the reasoning that the template opened: its words behind
+ * the last message tell. */
 static void
-begin_form (KvasirRun *run)
+begin_answer (KvasirSession *self)
 {
+  KvasirRun *run = &self->run;
   const GArray *runs = run->prompt.runs;
   const KvasirMessageRun *last = &g_array_index (runs, KvasirMessageRun, runs->len - 1);
   guint n = last->role == KVASIR_ROLE_TEMPLATE ? (guint) last->n : 0;
+  const gint32 *lead = &g_array_index (run->prompt.tokens, gint32, run->n_prompt - n);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    kvasir_vocab_append_token (self->vocab, lead[i], TRUE, text);
+  run->reasons = kvasir_reasoning_find_awaited (text) != NULL;
   if (run->form == NULL)
     return;
-  kvasir_answer_form_begin (run->form,
-                            &g_array_index (run->prompt.tokens, gint32, run->n_prompt - n), n);
+  kvasir_answer_form_begin (run->form, text);
   kvasir_sampler_set_filter (run->sampler, kvasir_answer_form_get_filter (run->form));
 }
 
@@ -183,7 +191,7 @@ begin (KvasirSession *self, KvasirSessionPlan *plan, gint seq, guint n_shared)
       kvasir_sampling_texts_make_sampler (&request->texts, &request->sampling, self->vocab);
   for (guint i = 0; i < run->n_prompt; i++)
     kvasir_sampler_accept (run->sampler, g_array_index (run->prompt.tokens, gint32, i));
-  begin_form (run);
+  begin_answer (self);
   kvasir_seq_table_claim (self->seqs, seq, request->chat_id, last->id);
   append_runs (self, &run->prompt);
 }
@@ -368,17 +376,36 @@ fail_numbers (KvasirSession *self)
                                   run->pos - 1));
 }
 
+/* Control tokens have no text but those around reasoning, which nobody could find without. */
+static void
+push_token (const KvasirSession *self, gint32 id, GString *out)
+{
+  g_autoptr (GString) mark = NULL;
+
+  kvasir_detokenizer_push (self->run.detokenizer, id, out);
+  if (!kvasir_vocab_is_control (self->vocab, id))
+    return;
+  mark = g_string_new (NULL);
+  kvasir_vocab_append_token (self->vocab, id, TRUE, mark);
+  if (!kvasir_reasoning_is_mark (mark->str))
+    return;
+  kvasir_detokenizer_flush (self->run.detokenizer, out);
+  g_string_append (out, mark->str);
+}
+
 /* Appends what @id makes certain of the answer's text. TRUE: it ends there. */
 static gboolean
-push_text (KvasirRun *run, gint32 id, GString *out)
+push_text (const KvasirSession *self, gint32 id, GString *out)
 {
+  const KvasirRun *run = &self->run;
+
   if (run->stop_texts == NULL)
     {
-      kvasir_detokenizer_push (run->detokenizer, id, out);
+      push_token (self, id, out);
       return FALSE;
     }
   g_autoptr (GString) text = g_string_new (NULL);
-  kvasir_detokenizer_push (run->detokenizer, id, text);
+  push_token (self, id, text);
   return kvasir_stop_texts_push (run->stop_texts, text->str, out);
 }
 
@@ -400,7 +427,7 @@ tell_token (KvasirSession *self, const KvasirSample *sample)
   kvasir_seq_table_append (self->seqs, &message);
   g_array_append_val (run->text, sample->id);
   run->n_generated++;
-  gboolean stops = push_text (run, sample->id, text);
+  gboolean stops = push_text (self, sample->id, text);
   KvasirNotice *notice = new_counted (self, KVASIR_NOTICE_TOKEN);
   notice->token = sample->id;
   notice->sample = *sample;

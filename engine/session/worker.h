@@ -20,6 +20,7 @@
 #include "engine/session/guess.h"
 #include "engine/session/sampling-texts.h"
 #include "engine/session/snapshot.h"
+#include "engine/session/thinking.h"
 
 G_BEGIN_DECLS
 
@@ -41,6 +42,7 @@ typedef struct
   guint64 id;
   KvasirRole role;
   char *content;  /* (owned) */
+  char *json;     /* (owned) (nullable): the object that a template is given in place of the two */
   gint32 *tokens; /* (owned) (nullable): ids that were generated, without the end token */
   guint n_tokens;
 } KvasirMessage;
@@ -56,10 +58,14 @@ typedef struct
   gboolean
       keep_other; /* an alternative to an answer that stays: fork (seq_cp) instead of rewinding */
   gboolean adapt; /* a chat that the template refuses is put in a simpler form */
-  char *date;     /* (owned) (nullable): the chat's fixed clock, ISO 8601 */
+  KvasirThinking thinking;
+  char *tools; /* (owned) (nullable): a JSON list for the template, which must know of tools */
+  char *date;  /* (owned) (nullable): the chat's fixed clock, ISO 8601 */
 } KvasirRequest;
 
 KvasirMessage *kvasir_message_new (guint64 id, KvasirRole role, const char *content);
+KvasirMessage *kvasir_message_copy (const KvasirMessage *self) G_GNUC_WARN_UNUSED_RESULT;
+void kvasir_message_free (KvasirMessage *self);
 KvasirRequest *kvasir_request_new (guint64 chat_id, guint64 answer_id);
 void kvasir_request_free (KvasirRequest *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirRequest, kvasir_request_free)
@@ -172,6 +178,7 @@ typedef struct
   guint n_free;   /* cells it may take: free ones, its own tail's, and those of idle chats as far as
                      they are needed */
   gboolean fits;
+  gboolean reasons;  /* the prompt has opened the model's reasoning: the answer begins inside */
   gint64 us;         /* spent so far in this phase */
   gint64 prefill_us; /* DONE */
   gint seq;

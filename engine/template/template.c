@@ -3,6 +3,7 @@
 #include "engine/error.h"
 #include "engine/template/json.h"
 #include "engine/template/parser.h"
+#include "engine/template/reads.h"
 #include "engine/template/render.h"
 #include "engine/template/unicode.h"
 
@@ -113,6 +114,20 @@ kvasir_template_free (KvasirTemplate *self)
     return;
   kvasir_jinja_heap_clear (&self->heap);
   g_free (self);
+}
+
+gboolean
+kvasir_template_reads (const KvasirTemplate *self, const char *name)
+{
+  g_return_val_if_fail (self != NULL, FALSE);
+  return kvasir_jinja_reads (self->root, name);
+}
+
+gboolean
+kvasir_template_mentions (const KvasirTemplate *self, const char *text)
+{
+  g_return_val_if_fail (self != NULL, FALSE);
+  return strstr (self->source, text) != NULL;
 }
 
 /* Whose words a variable's texts are; for messages that is decided one by one. */

@@ -38,6 +38,12 @@ kvasir_template_new (const char *source, gssize len, GError **error) G_GNUC_WARN
 void kvasir_template_free (KvasirTemplate *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirTemplate, kvasir_template_free)
 
+/* Whether it asks for a variable of this name anywhere, in whatever it says. */
+gboolean kvasir_template_reads (const KvasirTemplate *self, const char *name);
+/* Whether @text stands in its source: for members of messages, whose names are found in many forms.
+ */
+gboolean kvasir_template_mentions (const KvasirTemplate *self, const char *text);
+
 /**
  * kvasir_template_render:
  * @vars: (transfer none): a JSON object; each member becomes a variable ("messages",

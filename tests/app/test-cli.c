@@ -546,6 +546,66 @@ test_chat_input (void)
   g_assert_cmpstr (out, !=, "");
 }
 
+/* A conversation or tools, @text, given to a chat that ends after it. */
+static CliResult
+chat_about (const char *option, const char *text, const char *more)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_autofree char *path = NULL;
+  int fd = g_file_open_tmp ("kvasir-chat-XXXXXX.json", &path, NULL);
+  CliResult result;
+
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_true (g_close (fd, NULL) && g_file_set_contents (path, text, -1, NULL));
+  result =
+      cli_run_input ("", "chat", "--ctx", "512", "--predict", "8", option, path, model, more, NULL);
+  g_unlink (path);
+  return result;
+}
+
+static void
+test_chat_messages (void)
+{
+  static const char parts[] =
+      "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hello\"}]}]";
+  g_auto (CliResult) said =
+      chat_about ("--messages", "[{\"role\":\"user\",\"content\":\"Hello\"}]", NULL);
+  g_auto (CliResult) wrong = chat_about ("--messages", "[{\"role\":\"user\"}]", NULL);
+  g_auto (CliResult) over =
+      chat_about ("--messages", "[{\"role\":\"assistant\",\"content\":\"Hello\"}]", NULL);
+  g_auto (CliResult) refused = chat_about ("--messages", parts, NULL);
+  g_auto (CliResult) adapted = chat_about ("--messages", parts, "--adapt");
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_auto (CliResult) typed =
+      cli_run_input ("Hello\n", "chat", "--ctx", "512", "--predict", "8", model, NULL);
+
+  g_assert_cmpint (said.status, ==, 0);
+  g_assert_cmpstr (said.out, ==, typed.out);
+  g_assert_cmpstr (said.out, !=, "");
+  g_assert_cmpstr (over.out, ==, "");
+  g_assert_cmpint (wrong.status, ==, 2);
+  g_assert_nonnull (strstr (wrong.err, "messages[0].content: a text or a list of parts expected"));
+  g_assert_cmpint (refused.status, ==, 3);
+  g_assert_nonnull (strstr (refused.err, "chat template"));
+  g_assert_cmpint (adapted.status, ==, 0);
+  g_assert_cmpstr (adapted.out, ==, typed.out);
+}
+
+static void
+test_chat_tools (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_auto (CliResult) wrong = chat_about ("--tools", "[7]", NULL);
+  g_auto (CliResult) unknown = cli_run ("chat", "--thinking", "off", model, NULL);
+  g_auto (CliResult) senseless = cli_run ("chat", "--thinking", "perhaps", model, NULL);
+
+  g_assert_cmpint (wrong.status, ==, 2);
+  g_assert_nonnull (strstr (wrong.err, "tools[0]: an object expected, a number found"));
+  g_assert_cmpint (unknown.status, ==, 3);
+  g_assert_nonnull (strstr (unknown.err, "knows no such switch"));
+  g_assert_cmpint (senseless.status, ==, 2);
+}
+
 static void
 test_numbers (void)
 {
@@ -662,6 +722,8 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/chat-without-model", test_chat_without_model);
   g_test_add_func ("/app/cli/full-disk-is-no-success", test_full_disk);
   g_test_add_func ("/app/cli/chat-input", test_chat_input);
+  g_test_add_func ("/app/cli/chat-messages", test_chat_messages);
+  g_test_add_func ("/app/cli/chat-tools", test_chat_tools);
   g_test_add_func ("/app/cli/numbers-out-of-range", test_numbers);
   g_test_add_func ("/app/cli/answer-options", test_answer_options);
   g_test_add_func ("/app/cli/forms-of-answers", test_forms);

@@ -57,14 +57,13 @@ case_begin (Case *self, const char *grammar, const char *lead)
 {
   KvasirSamplingTexts texts = { .grammar = (char *) grammar };
   g_autoptr (GError) error = NULL;
-  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (gint32));
+  g_autoptr (GString) text = g_string_new (lead);
   *self = (Case){ .rig = rig_new (&normal) };
   self->model = kvasir_context_get_model (kvasir_session_get_context (self->rig->session));
   self->vocab = kvasir_model_get_vocab (self->model);
   kvasir_answer_form_make (&self->form, &texts, self->vocab, &self->trie, &error);
   g_assert_no_error (error);
-  kvasir_vocab_tokenize (self->vocab, lead, -1, FALSE, TRUE, ids, NULL);
-  kvasir_answer_form_begin (self->form, (const gint32 *) (gpointer) ids->data, ids->len);
+  kvasir_answer_form_begin (self->form, text);
 }
 
 static void

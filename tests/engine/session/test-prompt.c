@@ -321,6 +321,76 @@ test_adapted_runs (void)
   kvasir_prompt_clear (&prompt);
 }
 
+/* ---- what a template is told besides */
+
+static char *
+render_request (KvasirRequest *request, const char *source, GError **error)
+{
+  g_autoptr (KvasirModel) model = load_tiny ();
+  g_autoptr (KvasirTemplate) chat = kvasir_template_new (source, -1, NULL);
+  g_auto (KvasirPromptText) text = { KVASIR_PROMPT_AS_IS };
+
+  if (!kvasir_prompt_render (&text, kvasir_model_get_vocab (model), chat, request, error))
+    return NULL;
+  return g_strdup (text.rendered->text->str);
+}
+
+static void
+assert_rendered (KvasirRequest *request, const char *source, const char *expected)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = render_request (request, source, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (text, ==, expected);
+}
+
+static KvasirRequest *
+new_answered (const char *answer)
+{
+  KvasirRequest *request = kvasir_request_new (1, 9);
+
+  g_ptr_array_add (request->messages, kvasir_message_new (8, KVASIR_ROLE_ASSISTANT, answer));
+  return request;
+}
+
+static void
+test_reasoned (void)
+{
+  g_autoptr (KvasirRequest) fenced = new_answered ("<think>\nWell.\n</think>\n\nYes.");
+  g_autoptr (KvasirRequest) opened = new_answered ("Well.\n</think>\n\nYes.");
+  g_autoptr (KvasirRequest) plain = new_answered ("Yes.");
+  static const char member[] = "{% set m = messages[0] %}{{ m.reasoning_content }}|{{ m.content }}";
+
+  g_test_summary ("What a model thought goes where the template looks for it");
+  assert_rendered (fenced, member, "Well.|Yes.");
+  assert_rendered (opened, member, "Well.|Yes.");
+  assert_rendered (plain, member, "|Yes.");
+  assert_rendered (fenced, "{{ messages[0].thinking }}|{{ messages[0].content }}", "Well.|Yes.");
+  assert_rendered (fenced, "{{ messages[0].content }}", "<think>\nWell.\n</think>\n\nYes.");
+}
+
+static void
+test_told (void)
+{
+  g_autoptr (KvasirRequest) request = new_answered ("Yes.");
+  g_autoptr (GError) error = NULL;
+  KvasirMessage *message = request->messages->pdata[0];
+
+  request->thinking = KVASIR_THINKING_OFF;
+  assert_rendered (request, "{{ enable_thinking }}", "False");
+  request->tools = g_strdup ("[{\"name\":\"look\"}]");
+  assert_rendered (request, "{{ tools[0].name }}", "look");
+  message->json = g_strdup ("{\"role\":\"tool\",\"content\":[{\"type\":\"image\"}]}");
+  assert_rendered (request,
+                   "{{ tools[0].name }} {{ messages[0].role }} "
+                   "{{ messages[0].content[0].type }} {{ reasoning_effort }}",
+                   "look tool image low");
+  g_assert_null (render_request (request, "{{ messages[0].tools }}", &error));
+  g_assert_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_TEMPLATE);
+  g_assert_nonnull (strstr (error->message, "a template that reads \"tools\" expected"));
+}
+
 /* ---- models that lack something */
 
 static void
@@ -371,6 +441,8 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/prompt/chat-refused-by-its-template", test_refused_chat);
   g_test_add_func ("/engine/session/prompt/chat-put-simpler", test_adapted_chat);
   g_test_add_func ("/engine/session/prompt/runs-of-a-chat-put-simpler", test_adapted_runs);
+  g_test_add_func ("/engine/session/prompt/reasoning-goes-to-its-member", test_reasoned);
+  g_test_add_func ("/engine/session/prompt/thinking-tools-and-json", test_told);
   g_test_add_func ("/engine/session/prompt/no-template-means-chatml", test_no_template);
   g_test_add_func ("/engine/session/prompt/no-tokenizer-fails", test_no_tokenizer);
   return g_test_run ();
