@@ -19,6 +19,8 @@
 #define MAX_SPLITS 16
 /* Query rows (tokens times heads of a group) that a piece of a long step holds. */
 #define PIECE_ROWS 64
+/* Of each key of a tile, by a thread that waits. */
+#define FETCH_KEY_BYTES 128
 
 static int64_t
 get_n_tokens (const KvasirTensor *node)
@@ -213,21 +215,20 @@ run_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 }
 
 /* The first head's keys of a split's first tile. */
-static void
-fetch_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+static bool
+fetch_attend (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece, size_t at_first)
 {
   const KvasirTensor *keys = item->node->src[1];
-  size_t n_bytes = keys->nb[1] < KVASIR_FETCH_BYTES / KVASIR_TILE
-                       ? keys->nb[1]
-                       : KVASIR_FETCH_BYTES / KVASIR_TILE;
+  size_t n_bytes = keys->nb[1] < FETCH_KEY_BYTES ? keys->nb[1] : FETCH_KEY_BYTES;
 
-  if (!is_split (item->node, run))
-    return;
+  if (at_first > 0 || !is_split (item->node, run))
+    return false;
   int64_t cell = get_split (item, run, piece, 0).cell;
   for (int64_t i = 0; i < KVASIR_TILE; i++)
     for (size_t at = 0; at < n_bytes; at += 64)
       __builtin_prefetch (kvasir_tensor_get_row (keys, cell + i, run->step->first_stream, 0) + at,
                           0, 2);
+  return true;
 }
 
 static int64_t

@@ -206,25 +206,40 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
       &product, &part, run->kernels->to_float, run->scratch);
 }
 
-/* The weights of short steps come from memory; behind these the kernel fetches ahead itself. */
-static void
-fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+/* The weights of short steps come from memory. */
+static bool
+fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece, size_t at)
 {
   const KvasirTensor *w = item->node->src[0];
   Cut cut = cut_product (item->node, run);
-  const uint8_t *row = kvasir_tensor_get_row (w, piece % cut.n_row_pieces * cut.rows, 0, 0);
-  size_t left = (size_t) ((const uint8_t *) w->data + kvasir_tensor_get_span (w) - row);
-  size_t n_bytes = left < KVASIR_FETCH_BYTES ? left : KVASIR_FETCH_BYTES;
-  const uint8_t *packed = kvasir_packed_find (w, row, n_bytes);
+  int64_t first = piece % cut.n_row_pieces * cut.rows;
+  size_t n_bytes = (size_t) min_int64 (cut.rows, w->ne[1] - first) * w->nb[1];
+  const uint8_t *row = kvasir_tensor_get_row (w, first, 0, 0);
 
-  if (item->node->ne[1] <= KVASIR_FEW_TOKENS)
-    for (size_t at = 0; at < n_bytes; at += 64)
-      __builtin_prefetch ((packed != NULL ? packed : row) + at, 0, 2);
+  if (item->node->ne[1] > KVASIR_FEW_TOKENS || at >= n_bytes)
+    return false;
+  const uint8_t *packed = kvasir_packed_find (w, row, n_bytes);
+  size_t end = at + KVASIR_FETCH_BYTES < n_bytes ? at + KVASIR_FETCH_BYTES : n_bytes;
+  for (; at < end; at += 64)
+    __builtin_prefetch ((packed != NULL ? packed : row) + at, 0, 2);
+  return true;
+}
+
+/* Of one token. */
+static void
+claim_quantize (const KvasirOpItem *item)
+{
+  const KvasirTensor *x = item->node->src[1];
+  KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);
+
+  kvasir_claim (x->data, (size_t) x->ne[0] * sizeof (float), false);
+  kvasir_claim (item->slot, kvasir_acts_get_bytes (&layout), true);
 }
 
 static const KvasirOpStage quantize_stage = {
   .count = count_quantize,
   .run = run_quantize,
+  .claim = claim_quantize,
   .reads_sources = true,
   .writes_slot = true,
   .is_shareable = true,

@@ -229,9 +229,23 @@ run_rows (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
     }
 }
 
+/* Tables and caches, and what is much longer than a token of a small model, are left alone. */
+static void
+claim_rows (const KvasirOpItem *item)
+{
+  const KvasirTensor *node = item->node;
+
+  for (int i = 0; i < 2; i++)
+    if (node->src[i] != NULL && node->src[i]->op != KVASIR_OP_NONE)
+      kvasir_claim (node->src[i]->data, kvasir_tensor_get_span (node->src[i]), false);
+  if (node->op != KVASIR_OP_SET_ROWS)
+    kvasir_claim (node->data, kvasir_tensor_get_span (node), true);
+}
+
 const KvasirOpStage kvasir_rows_stage = {
   .count = count_rows,
   .run = run_rows,
+  .claim = claim_rows,
   .reads_sources = true,
   .writes_dst = true,
 };

@@ -14,7 +14,8 @@
  * would cost more than doing it. */
 #define KVASIR_PIECE_ELEMENTS 8192
 
-#define KVASIR_FETCH_BYTES 8192
+/* So few that a thread that fetches between looks at whether it still waits is not late. */
+#define KVASIR_FETCH_BYTES 2048
 
 typedef struct
 {
@@ -33,9 +34,12 @@ typedef struct
   /* Pieces with the extents as they are now; 0: nothing to do, 1: better not shared. */
   int64_t (*count) (const KvasirOpItem *item, const KvasirOpRun *run);
   void (*run) (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece);
-  /* Fetches the first bytes that a piece will read and that no earlier item writes, up to
-   * KVASIR_FETCH_BYTES of them, by a thread that waits. NULL: not worth it. */
-  void (*fetch) (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece);
+  /* Fetches KVASIR_FETCH_BYTES of the bytes that a piece will read and that no earlier item writes,
+   * from the @at-th on, by a thread that waits. FALSE: there are no more. NULL: not worth it. */
+  bool (*fetch) (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece, size_t at);
+  /* Asks for all that an item of one piece touches, which other threads have in their caches: one
+   * line after the other would be waited for. NULL: not worth it. */
+  void (*claim) (const KvasirOpItem *item);
   /* What it does with the node's slot and tensors, for ordering. */
   bool reads_sources;
   bool writes_dst;
@@ -92,6 +96,17 @@ bool kvasir_tensor_is_float (const KvasirTensor *tensor); /* and not NULL */
 bool kvasir_tensor_has_shape_of (const KvasirTensor *a, const KvasirTensor *b);
 /* The address of row (i1, i2, i3). */
 uint8_t *kvasir_tensor_get_row (const KvasirTensor *tensor, int64_t i1, int64_t i2, int64_t i3);
+
+/* Asks for the lines of @memory, up to a page of them, to be read or written soon. */
+static inline void
+kvasir_claim (const void *memory, size_t n_bytes, bool writes)
+{
+  for (size_t at = 0; at < n_bytes && at < 4096; at += 64)
+    if (writes)
+      __builtin_prefetch ((const uint8_t *) memory + at, 1, 3);
+    else
+      __builtin_prefetch ((const uint8_t *) memory + at, 0, 3);
+}
 
 /* Whether the first source comes from a product with a quantised matrix. It then differs from a
  * recorded one by more than what rounding alike could mend; as_traces would only add noise. */

@@ -1,6 +1,11 @@
 /* Items to phases, and the phases by the pool. */
 #include "backends/cpu/plan-private.h"
 
+/* What a thread that waits fetches at most beyond what it needs now: a part of its own cache. */
+#define FETCH_AHEAD_BYTES ((size_t) 256 << 10)
+/* Pieces of that for which the last one to arrive has time: as many lines as can be under way. */
+#define N_FETCH_LAST 2
+
 static void
 append (KvasirPlan *plan, int *head, int *tail, int entry)
 {
@@ -100,6 +105,12 @@ run_serial (KvasirPlan *plan, const KvasirPlanPhase *phase, int thread)
   for (int e = phase->serial; e >= 0; e = plan->entries[e].next)
     {
       const KvasirOpItem *item = &plan->items[plan->entries[e].item];
+      if (item->stage->claim != NULL)
+        item->stage->claim (item);
+    }
+  for (int e = phase->serial; e >= 0; e = plan->entries[e].next)
+    {
+      const KvasirOpItem *item = &plan->items[plan->entries[e].item];
       item->stage->run (item, &run, 0);
     }
 }
@@ -139,7 +150,9 @@ run_share (KvasirPlan *plan, const KvasirPlanPhase *phase, KvasirPlanShare *shar
 {
   KvasirOpRun run = get_run (plan, thread);
 
-  while (!is_aborted (plan))
+  /* Looked at before it is written: the other threads have it in their caches. */
+  while (atomic_load_explicit (&share->next, memory_order_relaxed) < share->end &&
+         !is_aborted (plan))
     {
       int64_t piece = atomic_fetch_add_explicit (&share->next, 1, memory_order_relaxed);
       if (piece >= share->end)
@@ -155,14 +168,61 @@ typedef struct
   KvasirPlan *plan;
   int thread;
   int phase;
+  /* What the thread will read next and has not fetched, and how much may be fetched still. */
+  int fetch_phase;
+  int64_t fetch_piece;
+  size_t fetch_at;
+  size_t fetch_left;
 } Place;
+
+/* Moves on to the beginning of the thread's part of a phase. */
+static void
+begin_fetching (Place *place, int phase)
+{
+  place->fetch_phase = phase;
+  place->fetch_at = 0;
+  if (phase < place->plan->n_phases - 1)
+    place->fetch_piece = get_first_piece (place->plan, &place->plan->phases[phase], place->thread);
+}
+
+/* By threads that wait: fetches a little of what they will read next, as long as there is any in
+ * this phase and the one behind it. */
+static bool
+fetch_ahead (void *data)
+{
+  Place *place = data;
+  const KvasirPlan *plan = place->plan;
+  KvasirOpRun run = get_run (plan, place->thread);
+
+  while (place->fetch_left > 0 && place->fetch_phase <= place->phase + 2 &&
+         place->fetch_phase < plan->n_phases - 1)
+    {
+      const KvasirPlanPhase *phase = &plan->phases[place->fetch_phase];
+      int64_t piece = place->fetch_piece;
+      if (piece >= get_first_piece (plan, phase, place->thread + 1))
+        {
+          begin_fetching (place, place->fetch_phase + 1);
+          continue;
+        }
+      const KvasirOpItem *item = find_piece (plan, phase, &piece);
+      if (item->stage->fetch != NULL && item->stage->fetch (item, &run, piece, place->fetch_at))
+        {
+          place->fetch_at += KVASIR_FETCH_BYTES;
+          place->fetch_left -= KVASIR_FETCH_BYTES;
+          return true;
+        }
+      place->fetch_piece++;
+      place->fetch_at = 0;
+    }
+  return false;
+}
 
 /* By the last thread to arrive: all others wait, so the scratch of any thread is free, and what
  * is decided here about going on holds for all. */
 static void
 enter_phase (void *data)
 {
-  const Place *place = data;
+  Place *place = data;
   KvasirPlan *plan = place->plan;
   const KvasirPlanPhase *phase = &plan->phases[plan->phase + 1];
 
@@ -171,33 +231,29 @@ enter_phase (void *data)
       plan->stopped = true;
       return;
     }
+  /* Comes while the serial items are computed. */
+  for (int i = 0; i < N_FETCH_LAST && fetch_ahead (place); i++)
+    ;
   run_serial (plan, phase, place->thread);
   share_out (plan, phase);
   plan->phase++;
 }
 
-/* By the others, while they wait: fetches the beginning of what comes next. */
+/* What was fetched for this phase is behind the thread. */
 static void
-fetch_ahead (void *data)
+catch_up (Place *place)
 {
-  const Place *place = data;
-  const KvasirPlan *plan = place->plan;
-  const KvasirPlanPhase *phase = &plan->phases[place->phase + 1];
-  int64_t piece = get_first_piece (plan, phase, place->thread);
-
-  if (piece == phase->n_pieces)
+  if (place->fetch_phase > place->phase)
     return;
-  const KvasirOpItem *item = find_piece (plan, phase, &piece);
-  KvasirOpRun run = get_run (plan, place->thread);
-  if (item->stage->fetch != NULL)
-    item->stage->fetch (item, &run, piece);
+  place->fetch_left = FETCH_AHEAD_BYTES;
+  begin_fetching (place, place->phase + 1);
 }
 
 static void
 run_phases (void *data, int thread)
 {
   KvasirPlan *plan = data;
-  Place place = { plan, thread, 0 };
+  Place place = { .plan = plan, .thread = thread };
   int n_shared = plan->n_phases - 1, n_threads = plan->n_threads;
 
   for (; place.phase < n_shared && !plan->stopped; place.phase++)
@@ -205,6 +261,7 @@ run_phases (void *data, int thread)
       for (int i = 0; i < n_threads; i++)
         run_share (plan, &plan->phases[place.phase], &plan->shares[(thread + i) % n_threads],
                    thread);
+      catch_up (&place);
       kvasir_pool_meet (plan->setup->pool, enter_phase, fetch_ahead, &place);
     }
 }

@@ -268,7 +268,7 @@ kvasir_pool_run (KvasirPool *pool, int n_threads, KvasirPoolFn fn, void *data)
 void
 kvasir_pool_meet (KvasirPool *pool,
                   void (*serial) (void *data),
-                  void (*idle) (void *data),
+                  bool (*idle) (void *data),
                   void *data)
 {
   unsigned meeting = atomic_load_explicit (&pool->meeting, memory_order_relaxed);
@@ -276,7 +276,8 @@ kvasir_pool_meet (KvasirPool *pool,
 
   if (atomic_fetch_add_explicit (&pool->n_arrived, 1, memory_order_acq_rel) + 1 != n_running)
     {
-      idle (data);
+      while (!has_changed (&pool->meeting, meeting) && idle (data))
+        ;
       wait_in_run (pool, &pool->meeting, meeting);
       return;
     }

@@ -27,11 +27,11 @@ int kvasir_pool_reserve (KvasirPool *pool, int n_threads);
 void kvasir_pool_run (KvasirPool *pool, int n_threads, KvasirPoolFn fn, void *data);
 
 /* Inside a run: waits until all its threads are here. The last one to arrive calls @serial before
- * the others go on; what it writes is seen by all. Each of the others calls @idle before it
- * waits; it may read nothing that @serial writes. */
+ * the others go on; what it writes is seen by all. Each of the others calls @idle again and
+ * again while it waits, until that returns FALSE; it may read nothing that @serial writes. */
 void kvasir_pool_meet (KvasirPool *pool,
                        void (*serial) (void *data),
-                       void (*idle) (void *data),
+                       bool (*idle) (void *data),
                        void *data);
 
 /* Time that threads of runs have waited for each other beyond the spinning, all of them together,
