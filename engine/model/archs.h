@@ -51,12 +51,14 @@
   ROW (mamba) \
   ROW (mamba2) \
   ROW (minicpm) \
+  ROW (minicpm3) \
   ROW (minimax_m2) \
   ROW (mistral3) \
   ROW (modern_bert) \
   ROW (mpt) \
   ROW (nemotron) \
   ROW (nemotron_h) \
+  ROW (nemotron_h_moe) \
   ROW (nomic_bert) \
   ROW (olmo) \
   ROW (olmo2) \

@@ -3,10 +3,19 @@
 /* Blocks of the Hadamard rotation of V, and the least ones of K. */
 #define ROTATE_BLOCK 64
 
+/* @factor 0: none */
+static KvasirTensor *
+scale (KvasirModelBuild *build, const char *name, KvasirTensor *x, float factor)
+{
+  return factor != 0 ? kvasir_graph_scale (build->graph, name, x, factor, 0) : x;
+}
+
 KvasirTensor *
 kvasir_build_embedding (const KvasirModel *model, KvasirModelBuild *build)
 {
-  return kvasir_graph_get_rows (build->graph, "embd", model->token_embd, build->tokens);
+  KvasirTensor *x = kvasir_graph_get_rows (build->graph, "embd", model->token_embd, build->tokens);
+
+  return scale (build, "embd_scaled", x, model->hparams.embedding_scale);
 }
 
 KvasirTensor *
@@ -282,6 +291,17 @@ kvasir_build_ffn (KvasirModelBuild *build, const KvasirLayer *layer, KvasirTenso
   return kvasir_graph_add (g, "ffn_shared", kvasir_block_moe (g, &layer->moe, x, NULL), y);
 }
 
+KvasirTensor *
+kvasir_build_residual (const KvasirModel *model,
+                       KvasirModelBuild *build,
+                       const char *name,
+                       KvasirTensor *x,
+                       KvasirTensor *y)
+{
+  return kvasir_graph_add (build->graph, name, x,
+                           scale (build, "scaled", y, model->hparams.residual_scale));
+}
+
 void
 kvasir_build_begin_outputs (KvasirModelBuild *build)
 {
@@ -302,7 +322,8 @@ kvasir_build_logits (const KvasirModel *model, KvasirModelBuild *build, KvasirTe
   kvasir_graph_set_layer (g, -1);
   x = kvasir_build_norm (model, build, "output_norm", x, model->output_norm,
                          model->output_norm_bias);
-  build->logits = kvasir_graph_mul_mat (g, "logits", model->output, x, model->output_bias);
+  x = kvasir_graph_mul_mat (g, "logits", model->output, x, model->output_bias);
+  build->logits = scale (build, "logits_scaled", x, model->hparams.logit_scale);
 }
 
 static KvasirStateSource
@@ -365,13 +386,14 @@ kvasir_build_layers_on (const KvasirModel *model, KvasirModelBuild *build, Kvasi
   for (guint il = 0; il < model->hparams.n_layers; il++)
     {
       kvasir_graph_set_layer (g, (gint) il);
-      x = kvasir_graph_add (g, "attn_res", x, build_attention (model, build, il, x));
+      x = kvasir_build_residual (model, build, "attn_res", x,
+                                 build_attention (model, build, il, x));
       if (il == model->hparams.n_layers - 1)
         {
           kvasir_build_begin_outputs (build);
           x = kvasir_build_take_outputs (build, x);
         }
-      x = kvasir_graph_add (g, "ffn_res", x, build_net (model, build, il, x));
+      x = kvasir_build_residual (model, build, "ffn_res", x, build_net (model, build, il, x));
     }
   kvasir_build_logits (model, build, x);
 }

@@ -9,7 +9,7 @@
 
 G_BEGIN_DECLS
 
-/* [n_embd, n] */
+/* [n_embd, n], times the model's embedding_scale where it has one */
 KvasirTensor *kvasir_build_embedding (const KvasirModel *model, KvasirModelBuild *build);
 
 /* The rows of the tokens with what a KvasirInputBlock adds to them. */
@@ -61,13 +61,20 @@ KvasirTensor *kvasir_build_self_attention (const KvasirModel *model,
 /* Dense, of experts, and shared experts beside them. */
 KvasirTensor *kvasir_build_ffn (KvasirModelBuild *build, const KvasirLayer *layer, KvasirTensor *x);
 
+/* @x + @y, or @x + residual_scale * @y in models that have one: [n_embd, n]. */
+KvasirTensor *kvasir_build_residual (const KvasirModel *model,
+                                     KvasirModelBuild *build,
+                                     const char *name,
+                                     KvasirTensor *x,
+                                     KvasirTensor *y);
+
 /* Behind the last attention tokens no longer meet, so only those that are asked for go on: begins
  * the head of the graph. Call once, for every tensor that goes on, in one go. */
 void kvasir_build_begin_outputs (KvasirModelBuild *build);
 /* The rows of @x [ne0, n] that are asked for. */
 KvasirTensor *kvasir_build_take_outputs (KvasirModelBuild *build, KvasirTensor *x);
 
-/* Norm and output matrix: sets build->logits. */
+/* Norm, output matrix and logit_scale: sets build->logits. */
 void kvasir_build_logits (const KvasirModel *model, KvasirModelBuild *build, KvasirTensor *x);
 
 /* A state of layer @il: its first part (convolutions, shifts) or its second (scans). */

@@ -52,7 +52,7 @@ load (KvasirModel *model, GError **error)
 static void
 build_graph (const KvasirModel *model, KvasirModelBuild *build)
 {
-  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build), 1);
+  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build));
 }
 
 /* Layers may not lack attention here: each has it. */

@@ -107,20 +107,15 @@ load (KvasirModel *model, GError **error)
 static void
 build_graph (const KvasirModel *model, KvasirModelBuild *build)
 {
-  const KvasirHparams *hp = &model->hparams;
-  KvasirGraph *g = build->graph;
-  KvasirTensor *x = kvasir_build_embedding (model, build);
-
-  x = kvasir_graph_scale (g, "embd_scaled", x, hp->embedding_scale, 0);
-  kvasir_build_hybrid (model, build, &hybrid, x, hp->residual_scale);
-  build->logits = kvasir_graph_scale (g, "logits_scaled", build->logits, hp->logit_scale, 0);
+  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build));
 }
 
 const KvasirArch kvasir_arch_granite = {
   .name = "granite",
   .setup = setup_granite,
-  .load = load,
-  .build = build_graph,
+  .load = kvasir_load_layers,
+  .build = kvasir_build_layers,
+  .net = &net,
 };
 
 const KvasirArch kvasir_arch_granitehybrid = {
@@ -134,13 +129,15 @@ const KvasirArch kvasir_arch_granitehybrid = {
 const KvasirArch kvasir_arch_granitemoe = {
   .name = "granitemoe",
   .setup = setup_granite,
-  .load = load,
-  .build = build_graph,
+  .load = kvasir_load_layers,
+  .build = kvasir_build_layers,
+  .net = &net,
 };
 
 const KvasirArch kvasir_arch_minicpm = {
   .name = "minicpm",
   .setup = setup_minicpm,
-  .load = load,
-  .build = build_graph,
+  .load = kvasir_load_layers,
+  .build = kvasir_build_layers,
+  .net = &net,
 };

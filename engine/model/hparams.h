@@ -96,9 +96,9 @@ typedef struct
   guint n_position_rows;                        /* of a table of positions: larger ones can't be
                                                    read; 0: no table */
   KvasirPooling pooling;                        /* encoders */
-  float embedding_scale;                        /* granite: times the embeddings, */
+  float embedding_scale;                        /* times the embeddings, */
   float residual_scale;                         /* what a layer adds, */
-  float logit_scale;                            /* and the logits */
+  float logit_scale;                            /* and the logits; 0: none */
   KvasirLayerHparams layers[KVASIR_MAX_LAYERS]; /* [n_layers] */
 } KvasirHparams;
 

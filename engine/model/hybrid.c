@@ -50,20 +50,7 @@ find_last_mixer (const KvasirHparams *hp)
 }
 
 static KvasirTensor *
-add_scaled (
-    KvasirModelBuild *build, const char *name, KvasirTensor *x, KvasirTensor *y, float scale)
-{
-  if (scale != 1)
-    y = kvasir_graph_scale (build->graph, "scaled", y, scale, 0);
-  return kvasir_graph_add (build->graph, name, x, y);
-}
-
-static KvasirTensor *
-build_ffn (const KvasirModel *model,
-           KvasirModelBuild *build,
-           const KvasirHybrid *hybrid,
-           guint il,
-           KvasirTensor *x)
+build_ffn (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTensor *x)
 {
   const KvasirLayer *layers = model->layers;
 
@@ -76,8 +63,7 @@ void
 kvasir_build_hybrid (const KvasirModel *model,
                      KvasirModelBuild *build,
                      const KvasirHybrid *hybrid,
-                     KvasirTensor *x,
-                     float scale)
+                     KvasirTensor *x)
 {
   const guint last = find_last_mixer (&model->hparams);
   const KvasirLayer *layers = model->layers;
@@ -89,14 +75,15 @@ kvasir_build_hybrid (const KvasirModel *model,
 
       kvasir_graph_set_layer (g, (gint) il);
       y = kvasir_graph_rms_norm (g, "attn_norm", x, layers[il].attn_norm, model->hparams.rms_eps);
-      x = add_scaled (build, "attn_res", x, hybrid->build_mixer (model, build, il, y), scale);
+      x = kvasir_build_residual (model, build, "attn_res", x,
+                                 hybrid->build_mixer (model, build, il, y));
       if (il == last)
         {
           kvasir_build_begin_outputs (build);
           x = kvasir_build_take_outputs (build, x);
         }
       if (hybrid->net != NULL)
-        x = add_scaled (build, "ffn_res", x, build_ffn (model, build, hybrid, il, x), scale);
+        x = kvasir_build_residual (model, build, "ffn_res", x, build_ffn (model, build, il, x));
     }
   kvasir_build_logits (model, build, x);
 }

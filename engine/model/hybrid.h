@@ -32,11 +32,10 @@ gboolean kvasir_setup_hybrid (KvasirModel *model, GError **error);
 
 gboolean kvasir_load_hybrid (KvasirModel *model, const KvasirHybrid *hybrid, GError **error);
 
-/* All layers from @x [n_embd, n] on, and the logits. What a layer adds is multiplied by @scale. */
+/* All layers from @x [n_embd, n] on, and the logits. */
 void kvasir_build_hybrid (const KvasirModel *model,
                           KvasirModelBuild *build,
                           const KvasirHybrid *hybrid,
-                          KvasirTensor *x,
-                          float scale);
+                          KvasirTensor *x);
 
 G_END_DECLS

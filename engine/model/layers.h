@@ -66,8 +66,12 @@ gboolean kvasir_load_ffn (
  * expert_weights_scale, expert_weights_norm and expert_gating_func (defaults: what @block has). */
 gboolean kvasir_load_gated_moe (KvasirModel *model, gint il, KvasirMoeBlock *block, GError **error);
 /* ffn_{gate,up,down}_shexp of width @n_ff. */
-gboolean
-kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *block, GError **error);
+gboolean kvasir_load_shared (KvasirModel *model,
+                             gint il,
+                             guint n_ff,
+                             gboolean has_gate,
+                             KvasirGluBlock *block,
+                             GError **error);
 /* The second half of a layer: its norm, and a dense net or experts, as @form says. */
 gboolean kvasir_load_net (
     KvasirModel *model, gint il, const KvasirNetForm *form, KvasirLayer *layer, GError **error);

@@ -132,7 +132,7 @@ load (KvasirModel *model, GError **error)
 static void
 build_graph (const KvasirModel *model, KvasirModelBuild *build)
 {
-  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build), 1);
+  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build));
 }
 
 const KvasirArch kvasir_arch_lfm2 = {

@@ -78,7 +78,7 @@ load_ffn (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
   layer->moe.gating = KVASIR_GATING_SIGMOID;
   layer->moe.weighs_input = TRUE;
   return kvasir_load_gated_moe (model, il, &layer->moe, error) &&
-         kvasir_load_shared (model, il, extra->n_ff_experts, &layer->shared, error);
+         kvasir_load_shared (model, il, extra->n_ff_experts, TRUE, &layer->shared, error);
 }
 
 static gboolean

@@ -297,13 +297,13 @@ load_mamba2 (KvasirModel *model, GError **error)
 static void
 build_mamba (const KvasirModel *model, KvasirModelBuild *build)
 {
-  kvasir_build_hybrid (model, build, &mamba, kvasir_build_embedding (model, build), 1);
+  kvasir_build_hybrid (model, build, &mamba, kvasir_build_embedding (model, build));
 }
 
 static void
 build_mamba2 (const KvasirModel *model, KvasirModelBuild *build)
 {
-  kvasir_build_hybrid (model, build, &mamba2, kvasir_build_embedding (model, build), 1);
+  kvasir_build_hybrid (model, build, &mamba2, kvasir_build_embedding (model, build));
 }
 
 const KvasirArch kvasir_arch_mamba = {

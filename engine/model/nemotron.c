@@ -1,7 +1,8 @@
-/* nemotron_h: one mixer per layer. formats.md 5.3.
+/* nemotron_h and nemotron_h_moe: one mixer per layer. formats.md 5.3.
  *   x += mixer (rms x)
- * A layer with a feed-forward width is a net, down (max (0, up x)^2); one with key and value heads
- * attends; what is left has a Mamba 2 mixer. Nothing is turned. */
+ * A layer with a feed-forward width is a net, down (max (0, up x)^2), or experts and a shared one
+ * of that form; one with key and value heads attends; what is left has a Mamba 2 mixer. Nothing is
+ * turned. */
 #include "engine/model/hybrid.h"
 #include "engine/model/mamba.h"
 
@@ -26,6 +27,26 @@ setup (KvasirModel *model, GError **error)
   return TRUE;
 }
 
+/* The larger ones have experts that read less than what the layers hand on. */
+static gboolean
+setup_moe (KvasirModel *model, GError **error)
+{
+  KvasirKeys keys = { model->gguf, model->info.arch, "" };
+  guint n_latent = 0;
+
+  if (!kvasir_keys_get_count (&keys, "moe_latent_size", KVASIR_MAX_WIDTH, &n_latent, error))
+    return FALSE;
+  if (n_latent > 0)
+    return kvasir_keys_refuse (&keys, error, "0 supported, %u found", n_latent);
+  return setup (model, error);
+}
+
+/* The norm in front is that of every mixer. */
+static const KvasirNetForm net = { .kind = KVASIR_UNARY_RELU_SQR,
+                                   .moe = { .gating = KVASIR_GATING_SIGMOID },
+                                   .shared = KVASIR_SHARED_ONE,
+                                   .norm = "attn_norm.weight" };
+
 static gboolean
 load_mixer (KvasirModel *model, gint il, GError **error)
 {
@@ -36,8 +57,7 @@ load_mixer (KvasirModel *model, gint il, GError **error)
     return kvasir_load_attention (model, il, &layer->attention, error);
   if (sizes->n_embd_r > 0)
     return kvasir_load_mamba2 (model, il, error);
-  layer->ffn.kind = KVASIR_UNARY_RELU_SQR;
-  return kvasir_load_ffn (model, il, sizes->n_ff, FALSE, &layer->ffn, error);
+  return kvasir_load_net (model, il, &net, layer, error);
 }
 
 static KvasirTensor *
@@ -64,13 +84,21 @@ load (KvasirModel *model, GError **error)
 static void
 build_graph (const KvasirModel *model, KvasirModelBuild *build)
 {
-  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build), 1);
+  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build));
 }
 
 const KvasirArch kvasir_arch_nemotron_h = {
   .name = "nemotron_h",
   .may_lack_attention = TRUE,
   .setup = setup,
+  .load = load,
+  .build = build_graph,
+};
+
+const KvasirArch kvasir_arch_nemotron_h_moe = {
+  .name = "nemotron_h_moe",
+  .may_lack_attention = TRUE,
+  .setup = setup_moe,
   .load = load,
   .build = build_graph,
 };

@@ -147,13 +147,19 @@ kvasir_load_gated_moe (KvasirModel *model, gint il, KvasirMoeBlock *moe, GError 
 }
 
 gboolean
-kvasir_load_shared (KvasirModel *model, gint il, guint n_ff, KvasirGluBlock *block, GError **error)
+kvasir_load_shared (KvasirModel *model,
+                    gint il,
+                    guint n_ff,
+                    gboolean has_gate,
+                    KvasirGluBlock *block,
+                    GError **error)
 {
   KvasirWeights *w = model->weights;
   const gint64 n_embd = model->hparams.n_embd;
   const gint64 up[2] = { n_embd, n_ff }, down[2] = { n_ff, n_embd };
 
-  return kvasir_weights_get (w, il, "ffn_gate_shexp.weight", up, &block->gate, error) &&
+  return (!has_gate ||
+          kvasir_weights_get (w, il, "ffn_gate_shexp.weight", up, &block->gate, error)) &&
          kvasir_weights_get (w, il, "ffn_up_shexp.weight", up, &block->up, error) &&
          kvasir_weights_get (w, il, "ffn_down_shexp.weight", down, &block->down, error);
 }
@@ -199,7 +205,7 @@ load_beside (
     return FALSE;
   if (width == 0)
     return TRUE;
-  return kvasir_load_shared (model, il, (guint) width, &layer->shared, error) &&
+  return kvasir_load_shared (model, il, (guint) width, form->has_gate, &layer->shared, error) &&
          (!form->gates_shared ||
           kvasir_load_vector (model, il, "ffn_gate_inp_shexp.weight", model->hparams.n_embd,
                               &layer->shared_gate, error));

@@ -238,7 +238,6 @@ build_layer (const KvasirModel *model, KvasirModelBuild *step, guint il, KvasirT
 static void
 build (const KvasirModel *model, KvasirModelBuild *step)
 {
-  const float scale = model->hparams.logit_scale;
   KvasirGraph *g = step->graph;
   KvasirTensor *x = kvasir_build_embedding (model, step);
 
@@ -248,8 +247,6 @@ build (const KvasirModel *model, KvasirModelBuild *step)
       x = build_layer (model, step, il, x);
     }
   kvasir_build_logits (model, step, x);
-  if (scale != 0)
-    step->logits = kvasir_graph_scale (g, "logits_scaled", step->logits, scale, 0);
 }
 
 const KvasirArch kvasir_arch_cohere2 = {

@@ -368,7 +368,7 @@ load (KvasirModel *model, GError **error)
 static void
 build_graph (const KvasirModel *model, KvasirModelBuild *build)
 {
-  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build), 1);
+  kvasir_build_hybrid (model, build, &hybrid, kvasir_build_embedding (model, build));
 }
 
 /* Recurrent layers have heads in the file, too, that nobody uses. */
