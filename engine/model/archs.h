@@ -6,6 +6,7 @@
 
 /* clang-format off */
 #define KVASIR_ARCHS(ROW) \
+  ROW (afmoe) \
   ROW (apertus) \
   ROW (arcee) \
   ROW (baichuan) \
@@ -17,6 +18,7 @@
   ROW (codeshell) \
   ROW (cohere2) \
   ROW (command_r) \
+  ROW (deci) \
   ROW (deepseek) \
   ROW (deepseek2) \
   ROW (dots1) \
@@ -81,6 +83,7 @@
   ROW (refact) \
   ROW (rwkv7) \
   ROW (seed_oss) \
+  ROW (smallthinker) \
   ROW (smollm3) \
   ROW (stablelm) \
   ROW (starcoder) \

@@ -241,6 +241,13 @@ project (const KvasirModel *model,
   return bound > 0 ? kvasir_graph_clamp (build->graph, name, x, -bound, bound) : x;
 }
 
+static KvasirTensor *
+build_gate (KvasirModelBuild *build, KvasirTensor *weight, KvasirTensor *x)
+{
+  x = kvasir_graph_mul_mat (build->graph, "attn_gate_in", weight, x, NULL);
+  return kvasir_graph_unary (build->graph, "attn_gate", KVASIR_UNARY_SIGMOID, x);
+}
+
 KvasirTensor *
 kvasir_build_self_attention (const KvasirModel *model,
                              KvasirModelBuild *build,
@@ -250,7 +257,7 @@ kvasir_build_self_attention (const KvasirModel *model,
 {
   KvasirGraph *g = build->graph;
   KvasirAttend attend = { .sinks = block->sinks, .scale = model->hparams.attention_scale };
-  KvasirTensor *q = project (model, build, "q", block->wq, block->bq, x), *k = NULL;
+  KvasirTensor *q = project (model, build, "q", block->wq, block->bq, x), *k = NULL, *y;
 
   if (block->wk != NULL)
     {
@@ -267,8 +274,10 @@ kvasir_build_self_attention (const KvasirModel *model,
    * the queries carry them. */
   if (model->hparams.head_norms == KVASIR_HEAD_NORMS_BEHIND)
     attend.q = kvasir_graph_mul (g, "q_weighted", attend.q, block->k_norm);
-  return kvasir_graph_mul_mat (g, "attn_out", block->wo,
-                               kvasir_build_attend (model, build, il, &attend), block->bo);
+  y = kvasir_build_attend (model, build, il, &attend);
+  if (block->gate != NULL)
+    y = kvasir_graph_mul (g, "attn_gated", y, build_gate (build, block->gate, x));
+  return kvasir_graph_mul_mat (g, "attn_out", block->wo, y, block->bo);
 }
 
 KvasirTensor *
@@ -355,16 +364,44 @@ kvasir_build_layers (const KvasirModel *model, KvasirModelBuild *build)
   kvasir_build_layers_on (model, build, kvasir_build_embedding (model, build));
 }
 
-/* [n_embd, n] of @x [n_embd, n], for the first half of layer @il. */
+/* In front of a half of a layer. */
+static KvasirTensor *
+norm_before (const KvasirModel *model,
+             KvasirModelBuild *build,
+             const char *name,
+             KvasirTensor *x,
+             KvasirTensor *weight,
+             KvasirTensor *bias)
+{
+  if (weight == NULL && !model->hparams.has_weightless_norms)
+    return x;
+  return kvasir_build_norm (model, build, name, x, weight, bias);
+}
+
+static KvasirTensor *
+norm_behind (const KvasirModel *model,
+             KvasirModelBuild *build,
+             const char *name,
+             KvasirTensor *x,
+             KvasirTensor *weight)
+{
+  if (weight == NULL)
+    return x;
+  return kvasir_graph_rms_norm (build->graph, name, x, weight, model->hparams.rms_eps);
+}
+
+/* What the first half of layer @il adds to @x. */
 static KvasirTensor *
 build_attention (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTensor *x)
 {
   const KvasirLayer *layer = (const KvasirLayer *) model->layers + il;
 
-  x = kvasir_build_norm (model, build, "attn_norm", x, layer->attn_norm, layer->attn_norm_bias);
+  x = norm_before (model, build, "attn_norm", x, layer->attn_norm, layer->attn_norm_bias);
   if (model->arch->build_attention != NULL)
-    return model->arch->build_attention (model, build, il, x);
-  return kvasir_build_self_attention (model, build, il, &layer->attention, x);
+    x = model->arch->build_attention (model, build, il, x);
+  else
+    x = kvasir_build_self_attention (model, build, il, &layer->attention, x);
+  return norm_behind (model, build, "attn_post_norm", x, layer->attn_post_norm);
 }
 
 static KvasirTensor *
@@ -372,10 +409,12 @@ build_net (const KvasirModel *model, KvasirModelBuild *build, guint il, KvasirTe
 {
   const KvasirLayer *layer = (const KvasirLayer *) model->layers + il;
 
-  x = kvasir_build_norm (model, build, "ffn_norm", x, layer->ffn_norm, layer->ffn_norm_bias);
+  x = norm_before (model, build, "ffn_norm", x, layer->ffn_norm, layer->ffn_norm_bias);
   if (model->arch->build_net != NULL)
-    return model->arch->build_net (model, build, il, x);
-  return kvasir_build_ffn (build, layer, x);
+    x = model->arch->build_net (model, build, il, x);
+  else
+    x = kvasir_build_ffn (build, layer, x);
+  return norm_behind (model, build, "ffn_post_norm", x, layer->ffn_post_norm);
 }
 
 void

@@ -81,7 +81,8 @@ void kvasir_build_logits (const KvasirModel *model, KvasirModelBuild *build, Kva
 KvasirStateSource kvasir_build_state_r (KvasirModelBuild *build, guint il, guint offset);
 KvasirStateSource kvasir_build_state_s (KvasirModelBuild *build, guint il);
 
-/* KvasirArch.build of pre-norm layers: x += attention (norm x); x += feed-forward (norm x). */
+/* KvasirArch.build of layers x += attention (norm x); x += feed-forward (norm x), with norms before
+ * the halves, behind them or both, as KvasirLayer has them. */
 void kvasir_build_layers (const KvasirModel *model, KvasirModelBuild *build);
 /* The same, on @x [n_embd, n] instead of the rows of the tokens. */
 void kvasir_build_layers_on (const KvasirModel *model, KvasirModelBuild *build, KvasirTensor *x);

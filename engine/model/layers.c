@@ -29,6 +29,17 @@ kvasir_load_matrix (KvasirModel *model,
   return kvasir_weights_get (model->weights, il, name, ne, t, error);
 }
 
+gboolean
+kvasir_load_post_norms (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
+{
+  const gint64 n_embd = model->hparams.n_embd;
+
+  return kvasir_load_vector (model, il, "post_attention_norm.weight", n_embd,
+                             &layer->attn_post_norm, error) &&
+         kvasir_load_vector (model, il, "post_ffw_norm.weight", n_embd, &layer->ffn_post_norm,
+                             error);
+}
+
 /* A matrix whose rows are added or multiplied must be plain. */
 static gboolean
 check_plain (KvasirModel *model, const KvasirTensor *t, GError **error)

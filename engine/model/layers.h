@@ -19,14 +19,17 @@ typedef struct
   KvasirTensor *bq, *bk, *bv, *bo;
   KvasirTensor *q_norm, *k_norm; /* [head_dim_k]; with WIDE and OWN one for each head */
   KvasirTensor *sinks;           /* [n_heads] */
+  KvasirTensor *gate; /* [n_embd, head_dim_v * n_heads] (nullable): what is read counts times
+                         sigmoid (gate x); asked for by those that have it */
 } KvasirAttentionBlock;
 
 typedef struct
 {
-  KvasirTensor *attn_norm;                      /* [n_embd] */
+  KvasirTensor *attn_norm;                      /* [n_embd]; NULL: none before the half */
   KvasirTensor *attn_norm_bias, *ffn_norm_bias; /* [n_embd]: layer norms */
+  KvasirTensor *attn_post_norm, *ffn_post_norm; /* [n_embd] (nullable): RMS, behind the halves */
   KvasirAttentionBlock attention;
-  KvasirTensor *ffn_norm;    /* [n_embd] */
+  KvasirTensor *ffn_norm;    /* [n_embd]; NULL: none */
   KvasirGluBlock ffn;        /* dense; down NULL: experts */
   KvasirMoeBlock moe;        /* router NULL: dense */
   KvasirGluBlock shared;     /* shared experts beside the others; down NULL: none */
@@ -46,6 +49,8 @@ gboolean kvasir_load_vector (
     KvasirModel *model, gint il, const char *name, gint64 n, KvasirTensor **t, GError **error);
 gboolean kvasir_load_optional (
     KvasirModel *model, gint il, const char *name, gint64 n, KvasirTensor **t, GError **error);
+/* post_attention_norm and post_ffw_norm of @layer. */
+gboolean kvasir_load_post_norms (KvasirModel *model, gint il, KvasirLayer *layer, GError **error);
 /* A matrix [@ne0, @ne1]. */
 gboolean kvasir_load_matrix (KvasirModel *model,
                              gint il,

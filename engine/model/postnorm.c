@@ -12,12 +12,6 @@
 #include "engine/model/build.h"
 #include "engine/model/sliding.h"
 
-typedef struct
-{
-  KvasirLayer plain;                  /* attn_norm and ffn_norm NULL: none before the halves */
-  KvasirTensor *attn_post, *ffn_post; /* [n_embd] */
-} Layer;
-
 static gboolean
 setup_olmo2 (KvasirModel *model, GError **error)
 {
@@ -67,28 +61,23 @@ load_pre_norms (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
 }
 
 static gboolean
-load_layer (KvasirModel *model, gint il, Layer *layer, GError **error)
+load_layer (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
 {
-  const KvasirHparams *hp = &model->hparams;
-
-  layer->plain.ffn.kind = KVASIR_UNARY_SILU;
-  return kvasir_load_attention (model, il, &layer->plain.attention, error) &&
-         kvasir_load_ffn (model, il, hp->layers[il].n_ff, TRUE, &layer->plain.ffn, error) &&
-         kvasir_load_vector (model, il, "post_attention_norm.weight", hp->n_embd, &layer->attn_post,
-                             error) &&
-         kvasir_load_vector (model, il, "post_ffw_norm.weight", hp->n_embd, &layer->ffn_post,
-                             error);
+  layer->ffn.kind = KVASIR_UNARY_SILU;
+  return kvasir_load_attention (model, il, &layer->attention, error) &&
+         kvasir_load_ffn (model, il, model->hparams.layers[il].n_ff, TRUE, &layer->ffn, error) &&
+         kvasir_load_post_norms (model, il, layer, error);
 }
 
 static gboolean
 load_layers (KvasirModel *model, gboolean has_pre_norms, GError **error)
 {
-  Layer *layers = g_new0 (Layer, model->hparams.n_layers);
+  KvasirLayer *layers = g_new0 (KvasirLayer, model->hparams.n_layers);
 
   model->layers = layers;
   for (gint il = 0; il < (gint) model->hparams.n_layers; il++)
     if (!load_layer (model, il, &layers[il], error) ||
-        (has_pre_norms && !load_pre_norms (model, il, &layers[il].plain, error)))
+        (has_pre_norms && !load_pre_norms (model, il, &layers[il], error)))
       return FALSE;
   return TRUE;
 }
@@ -105,62 +94,23 @@ load_glm4 (KvasirModel *model, GError **error)
   return load_layers (model, TRUE, error);
 }
 
-static KvasirTensor *
-norm (const KvasirModel *model,
-      KvasirModelBuild *step,
-      const char *name,
-      KvasirTensor *x,
-      KvasirTensor *weight)
-{
-  return weight != NULL ? kvasir_build_norm (model, step, name, x, weight, NULL) : x;
-}
-
-static void
-build (const KvasirModel *model, KvasirModelBuild *step)
-{
-  const Layer *layers = model->layers;
-  KvasirGraph *g = step->graph;
-  KvasirTensor *x = kvasir_build_embedding (model, step), *y;
-
-  for (guint il = 0; il < model->hparams.n_layers; il++)
-    {
-      const KvasirLayer *layer = &layers[il].plain;
-
-      kvasir_graph_set_layer (g, (gint) il);
-      y = norm (model, step, "attn_norm", x, layer->attn_norm);
-      y = kvasir_build_self_attention (model, step, il, &layer->attention, y);
-      if (il == model->hparams.n_layers - 1)
-        {
-          kvasir_build_begin_outputs (step);
-          x = kvasir_build_take_outputs (step, x);
-          y = kvasir_build_take_outputs (step, y);
-        }
-      y = norm (model, step, "attn_post_norm", y, layers[il].attn_post);
-      x = kvasir_graph_add (g, "attn_res", x, y);
-      y = kvasir_build_ffn (step, layer, norm (model, step, "ffn_norm", x, layer->ffn_norm));
-      y = norm (model, step, "ffn_post_norm", y, layers[il].ffn_post);
-      x = kvasir_graph_add (g, "ffn_res", x, y);
-    }
-  kvasir_build_logits (model, step, x);
-}
-
 const KvasirArch kvasir_arch_exaone4 = {
   .name = "exaone4",
   .setup = setup_exaone4,
   .load = load_behind,
-  .build = build,
+  .build = kvasir_build_layers,
 };
 
 const KvasirArch kvasir_arch_glm4 = {
   .name = "glm4",
   .setup = setup_glm4,
   .load = load_glm4,
-  .build = build,
+  .build = kvasir_build_layers,
 };
 
 const KvasirArch kvasir_arch_olmo2 = {
   .name = "olmo2",
   .setup = setup_olmo2,
   .load = load_behind,
-  .build = build,
+  .build = kvasir_build_layers,
 };

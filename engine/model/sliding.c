@@ -14,10 +14,11 @@ read_window (KvasirModel *model, KvasirKeys *keys, const KvasirSliding *defaults
 }
 
 static gboolean
-read_pattern (KvasirModel *model, KvasirKeys *keys, guint period, GError **error)
+read_pattern (KvasirModel *model, KvasirKeys *keys, const KvasirSliding *defaults, GError **error)
 {
   static const char *const name = "attention.sliding_window_pattern";
   KvasirHparams *hp = &model->hparams;
+  guint period = defaults->period;
   gint64 slides[KVASIR_MAX_LAYERS];
   guint64 n;
   KvasirGgufType type;
@@ -33,7 +34,7 @@ read_pattern (KvasirModel *model, KvasirKeys *keys, guint period, GError **error
   if (!kvasir_keys_get_size (keys, name, KVASIR_MAX_LAYERS, &period, error))
     return FALSE;
   for (guint i = 0; i < hp->n_layers; i++)
-    hp->layers[i].is_swa = i % period < period - 1;
+    hp->layers[i].is_swa = defaults->full_first ? i % period > 0 : i % period < period - 1;
   return TRUE;
 }
 
@@ -49,7 +50,7 @@ kvasir_read_sliding (KvasirModel *model, const KvasirSliding *defaults, GError *
     return TRUE;
   hp->window = defaults->window;
   hp->memory_class = KVASIR_MEMORY_KV_ISWA;
-  return read_pattern (model, &keys, defaults->period, error);
+  return read_pattern (model, &keys, defaults, error);
 }
 
 gboolean

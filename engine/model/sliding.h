@@ -16,6 +16,7 @@ typedef struct
   guint n_swa;         /* tokens; 0: the key may not miss, unless a window may */
   gboolean may_be_off; /* a window of 0, or none at all with n_swa 0: no layer slides */
   guint period;        /* layer il slides where il % period < period - 1; 0: the key may not miss */
+  gboolean full_first; /* or where il % period > 0 */
 } KvasirSliding;
 
 /* Reads attention.sliding_window and attention.sliding_window_pattern, a period or a boolean for
