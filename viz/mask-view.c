@@ -5,6 +5,8 @@
 #include "viz/format.h"
 #include "viz/mask-private.h"
 
+/* Of the panels, where the legend is below them and the page may scroll. */
+#define NARROW_HEIGHT 420
 #define MARGIN 14
 #define HEAD_HEIGHT 26
 #define LABEL_WIDTH 138
@@ -221,15 +223,21 @@ place_panel (KvasirMaskPanel *self, KvasirRect space)
       (KvasirRect){ space.x, round (y), space.w, self->n_steps * self->step_px / scale };
 }
 
+static double
+get_min_panels_height (const KvasirMaskView *self)
+{
+  double height = 0;
+  for (guint i = 0; i < self->n_panels; i++)
+    height += get_min_panel_height (&self->panels[i]);
+  return height;
+}
+
 /* What is left above the least heights is shared evenly. */
 static void
-place_panels (KvasirMaskView *self, double left, double right)
+place_panels (KvasirMaskView *self, double left, double right, double space)
 {
-  double needed = 0, y = 0;
-  for (guint i = 0; i < self->n_panels; i++)
-    needed += get_min_panel_height (&self->panels[i]);
-  self->base.min_height = MAX (self->base.min_height, needed);
-  double extra = (MAX (self->base.height, self->base.min_height) - needed) / self->n_panels;
+  double needed = get_min_panels_height (self), y = 0;
+  double extra = MAX (space - needed, 0) / self->n_panels;
   for (guint i = 0; i < self->n_panels; i++)
     {
       double height = get_min_panel_height (&self->panels[i]) + extra;
@@ -251,6 +259,23 @@ make_panels (KvasirMaskView *self)
           (KvasirMaskPanel){ .view = self, .shot = shot, .model = kvasir_mask_model_new (shot) };
 }
 
+/* No room beside the panels: the legend goes below them, and they get what it leaves. The least
+ * height must not follow from the height that is there, or the page would grow each time. */
+static void
+place_narrow (KvasirMaskView *self, double left)
+{
+  KvasirView *view = &self->base;
+  KvasirRect legend = { MARGIN, 0, view->width - 2 * MARGIN, 0 };
+  double least = MAX (get_min_panels_height (self), MIN (view->width, NARROW_HEIGHT));
+  kvasir_mask_view_fill_legend (self, legend);
+  double below = kvasir_legend_get_end (self->legend) + MARGIN * 2;
+  double space = MAX (view->height - below, least);
+  place_panels (self, left, view->width - MARGIN, space);
+  legend.y = space + MARGIN;
+  kvasir_mask_view_fill_legend (self, legend);
+  view->min_height = least + below;
+}
+
 static void
 mask_view_layout (KvasirView *view)
 {
@@ -267,14 +292,12 @@ mask_view_layout (KvasirView *view)
       double column = CLAMP (view->width * 0.2, 176 * unit, 210 * unit);
       double x = view->width - MARGIN - column;
       kvasir_mask_view_fill_legend (self, (KvasirRect){ x, MARGIN / 2.0, column, 0 });
-      view->min_height = kvasir_legend_get_end (self->legend) + MARGIN;
-      place_panels (self, MARGIN + labels, x - 20);
+      view->min_height =
+          MAX (kvasir_legend_get_end (self->legend) + MARGIN, get_min_panels_height (self));
+      place_panels (self, MARGIN + labels, x - 20, MAX (view->height, view->min_height));
       return;
     }
-  place_panels (self, MARGIN + labels, view->width - MARGIN);
-  double below = MAX (view->height, view->min_height) + MARGIN;
-  kvasir_mask_view_fill_legend (self, (KvasirRect){ MARGIN, below, view->width - 2 * MARGIN, 0 });
-  view->min_height = kvasir_legend_get_end (self->legend) + MARGIN;
+  place_narrow (self, MARGIN + labels);
 }
 
 /* ---- points and cursor */

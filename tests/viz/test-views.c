@@ -408,6 +408,29 @@ test_every_size (Fixture *fixture, gconstpointer data)
       }
 }
 
+/* A page that gets the height that it asks for asks for no more, or it would grow with each frame.
+ */
+static void
+test_heights_settle (Fixture *fixture, gconstpointer data)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (makers); i++)
+    for (gint width = 280; width <= 1000; width += 40)
+      {
+        KvasirView *view = makers[i]();
+        double height = 1;
+        for (guint step = 0; step < 3; step++)
+          {
+            kvasir_view_update (view, &fixture->data, width, height, 1);
+            height = MAX (height, kvasir_view_get_min_height (view));
+          }
+        kvasir_view_update (view, &fixture->data, width, height, 1);
+        g_assert_cmpfloat (kvasir_view_get_min_height (view), <=, height);
+        kvasir_view_update (view, &fixture->data, width, height + 300, 1);
+        g_assert_cmpfloat (kvasir_view_get_min_height (view), <=, height + 300);
+        kvasir_view_free (view);
+      }
+}
+
 static void
 test_no_data (void)
 {
@@ -494,6 +517,7 @@ main (int argc, char **argv)
   g_test_add_func ("/viz/positions/text-tells-counts-and-forks", test_positions_text);
   ADD ("/viz/mask/open-entries-are-light", test_mask_colors);
   ADD ("/viz/views/draw-at-every-size", test_every_size);
+  ADD ("/viz/views/heights-settle", test_heights_settle);
   g_test_add_func ("/viz/views/nothing-to-show", test_no_data);
   g_test_add_func ("/viz/views/empty-cache", test_empty_cache);
   ADD ("/viz/views/everything-hit-can-be-marked-and-told", test_marks);
