@@ -195,8 +195,9 @@ get_waterfall_height (const KvasirMaskPanel *self)
 static double
 get_min_panel_height (const KvasirMaskPanel *self)
 {
+  double waterfall = self->shot->n_waterfall > 0 ? MIN_WATERFALL : 0;
   return get_top (self->view) + self->shot->n_rows / self->view->base.scale + get_under (self) +
-         get_waterfall_height (self);
+         waterfall;
 }
 
 /* Rows of whole device pixels, one at least: a row is never left out. */
