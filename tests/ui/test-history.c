@@ -223,6 +223,34 @@ test_request_holds_the_path (Fixture *f, gconstpointer data)
 }
 
 static void
+test_reasoning_is_told_apart (Fixture *f, gconstpointer data)
+{
+  KvasirConversation *chat = make_chat (f, "question");
+  KvasirMessageNode *asked = kvasir_conversation_add (chat, kvasir_conversation_get_leaf (chat),
+                                                      KVASIR_ROLE_USER, "</think>\nno answer");
+  KvasirMessageNode *answer = kvasir_conversation_add_answer (chat, asked, NULL);
+  g_auto (KvasirSampling) sampling = { 0 };
+  g_autoptr (KvasirRequest) request = NULL;
+  KvasirReasoning reasoning;
+
+  g_assert_cmpstr (kvasir_message_node_get_answer (asked), ==, "</think>\nno answer");
+  kvasir_message_node_append (answer, "Well", 1);
+  g_assert_cmpstr (kvasir_message_node_get_answer (answer), ==, "Well");
+  kvasir_message_node_set_reasons (answer, TRUE);
+  kvasir_message_node_find_reasoning (answer, &reasoning);
+  g_assert_true (reasoning.is_open && reasoning.len == 4);
+  g_assert_cmpstr (kvasir_message_node_get_answer (answer), ==, "");
+  kvasir_message_node_append (answer, "\n</think>\n\nYes.", 2);
+  g_assert_cmpstr (kvasir_message_node_get_answer (answer), ==, "Yes.");
+  /* What is asked of the model's template is the chat's. */
+  kvasir_chat_get_sampling (kvasir_conversation_get_chat (chat), &sampling);
+  sampling.thinking = KVASIR_THINKING_ON;
+  kvasir_chat_set_sampling (kvasir_conversation_get_chat (chat), &sampling);
+  request = kvasir_conversation_make_request (chat, answer, "more", NULL);
+  g_assert_cmpint (request->thinking, ==, KVASIR_THINKING_ON);
+}
+
+static void
 test_loading_survives_nonsense (Fixture *f, gconstpointer data)
 {
   static const struct
@@ -510,6 +538,7 @@ test_all_sampling_is_kept (void)
   sampling.texts.grammar = g_strdup ("root ::= \"é\"\n");
   sampling.texts.schema = g_strdup ("{\"type\":\"null\"}");
   sampling.adapt = TRUE;
+  sampling.thinking = KVASIR_THINKING_OFF;
   sampling.params.order[0] = KVASIR_STAGE_XTC;
   sampling.params.order[1] = KVASIR_STAGE_TOP_K;
   text = kvasir_sampling_to_string (&sampling);
@@ -522,6 +551,7 @@ test_all_sampling_is_kept (void)
   g_assert_cmpstr (read.texts.grammar, ==, sampling.texts.grammar);
   g_assert_cmpstr (read.texts.schema, ==, sampling.texts.schema);
   g_assert_true (read.adapt);
+  g_assert_cmpint (read.thinking, ==, KVASIR_THINKING_OFF);
   g_assert_nonnull (read.texts.breakers);
   g_assert_null (read.texts.breakers[0]);
   g_assert_cmpmem (read.params.order, sizeof read.params.order, sampling.params.order,
@@ -544,6 +574,7 @@ main (int argc, char **argv)
   add ("taking-back-restores-the-path", test_taking_back_restores_the_path);
   add ("branch-copies-the-path", test_branch_copies_the_path);
   add ("request-holds-the-path", test_request_holds_the_path);
+  add ("reasoning-is-told-apart", test_reasoning_is_told_apart);
   add ("loading-survives-nonsense", test_loading_survives_nonsense);
   add ("deleting-can-be-undone", test_deleting_can_be_undone);
   add ("latest-chat-is-first", test_latest_chat_is_first);

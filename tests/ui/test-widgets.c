@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "tests/ui/wait.h"
+#include "ui/shell/thinking-button.h"
 #include "ui/transcript/markdown-view.h"
+#include "ui/transcript/reasoning-fold.h"
 #include "ui/widgets/meter.h"
 #include "ui/widgets/panes.h"
 #include "ui/widgets/side-box.h"
@@ -279,6 +281,59 @@ test_markdown_view_goes_while_parsing (void)
   test_wait (view == NULL);
 }
 
+static void
+test_reasoning_is_folded (void)
+{
+  GtkWidget *fold = g_object_new (KVASIR_TYPE_REASONING_FOLD, NULL), *expander;
+  GtkWidget *window = make_window (fold, 300);
+
+  g_assert_false (gtk_widget_get_visible (fold));
+  kvasir_reasoning_fold_set (KVASIR_REASONING_FOLD (fold), "Well", TRUE);
+  g_assert_true (gtk_widget_get_visible (fold));
+  expander = gtk_widget_get_first_child (fold);
+  g_assert_null (gtk_expander_get_child (GTK_EXPANDER (expander)));
+  g_assert_cmpstr (gtk_expander_get_label (GTK_EXPANDER (expander)), ==, "Thinking…");
+  gtk_expander_set_expanded (GTK_EXPANDER (expander), TRUE);
+  g_assert_nonnull (gtk_expander_get_child (GTK_EXPANDER (expander)));
+  test_wait (gtk_widget_get_first_child (gtk_expander_get_child (GTK_EXPANDER (expander))) != NULL);
+  kvasir_reasoning_fold_set (KVASIR_REASONING_FOLD (fold), "Well, yes.", FALSE);
+  g_assert_cmpstr (gtk_expander_get_label (GTK_EXPANDER (expander)), ==, "What the model thought");
+  kvasir_reasoning_fold_set (KVASIR_REASONING_FOLD (fold), "", FALSE);
+  g_assert_false (gtk_widget_get_visible (fold));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+static void
+bump_cb (guint *n)
+{
+  (*n)++;
+}
+
+static void
+test_thinking_is_asked_where_it_is_known (void)
+{
+  KvasirThinkingButton *button =
+      g_object_ref_sink (g_object_new (KVASIR_TYPE_THINKING_BUTTON, NULL));
+  GtkWidget *menu = gtk_widget_get_first_child (GTK_WIDGET (button));
+  guint n_changed = 0;
+
+  g_signal_connect_swapped (button, "changed", G_CALLBACK (bump_cb), &n_changed);
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (button)));
+  kvasir_thinking_button_set_choices (
+      button, 1u << KVASIR_THINKING_USUAL | 1u << KVASIR_THINKING_OFF | 1u << KVASIR_THINKING_ON);
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (button)));
+  g_assert_cmpint (
+      g_menu_model_get_n_items (gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (menu))), ==, 3);
+  kvasir_thinking_button_set (button, KVASIR_THINKING_ON);
+  g_assert_cmpuint (n_changed, ==, 0);
+  g_assert_true (gtk_widget_activate_action (menu, "thinking.choose", "s", "off"));
+  g_assert_cmpint (kvasir_thinking_button_get (button), ==, KVASIR_THINKING_OFF);
+  g_assert_cmpuint (n_changed, ==, 1);
+  kvasir_thinking_button_set_choices (button, 0);
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (button)));
+  g_object_unref (button);
+}
+
 #define add(name, function) g_test_add_func ("/ui/widgets/" name, function)
 
 int
@@ -292,6 +347,8 @@ main (int argc, char **argv)
   add ("side-box-gives-the-rest", test_side_box_gives_the_rest);
   add ("meter-reads-the-cells", test_meter_reads_the_cells);
   add ("markdown-view-keeps-its-widgets", test_markdown_view_keeps_its_widgets);
+  add ("reasoning-is-folded", test_reasoning_is_folded);
+  add ("thinking-is-asked-where-it-is-known", test_thinking_is_asked_where_it_is_known);
   add ("markdown-view-goes-while-parsing", test_markdown_view_goes_while_parsing);
   return g_test_run ();
 }

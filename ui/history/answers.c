@@ -218,6 +218,7 @@ notice_cb (KvasirEngineClient *client, const KvasirNotice *notice, KvasirAnswers
   switch ((int) notice->kind)
     {
     case KVASIR_NOTICE_READING:
+      kvasir_message_node_set_reasons (pending->answer, notice->reasons);
       read_progress (pending, notice);
       break;
     case KVASIR_NOTICE_TOKEN:

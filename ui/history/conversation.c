@@ -369,6 +369,7 @@ add_sampling (KvasirConversation *self, KvasirRequest *request, KvasirMessageNod
   kvasir_sampling_texts_copy (&sampling.texts, &request->texts);
   request->max_tokens = sampling.max_tokens;
   request->adapt = sampling.adapt;
+  request->thinking = sampling.thinking;
   if (answer == NULL)
     return;
   /* The same seed on the same text would draw the same answer once more. */

@@ -8,6 +8,7 @@ struct _KvasirMessageNode
   KvasirRole role;
   KvasirMessageState state;
   GString *content; /* (owned) */
+  gboolean reasons; /* the text begins inside the model's reasoning */
   GArray *tokens;   /* (owned) of gint32 */
   gint64 created_us;
   char *model_title; /* (owned) (nullable) */
@@ -211,6 +212,31 @@ kvasir_message_node_get_state (KvasirMessageNode *self)
 {
   g_return_val_if_fail (KVASIR_IS_MESSAGE_NODE (self), KVASIR_MESSAGE_COMPLETE);
   return self->state;
+}
+
+void
+kvasir_message_node_set_reasons (KvasirMessageNode *self, gboolean reasons)
+{
+  g_return_if_fail (KVASIR_IS_MESSAGE_NODE (self));
+  self->reasons = reasons;
+}
+
+void
+kvasir_message_node_find_reasoning (KvasirMessageNode *self, KvasirReasoning *reasoning)
+{
+  g_return_if_fail (KVASIR_IS_MESSAGE_NODE (self));
+  if (self->role != KVASIR_ROLE_ASSISTANT ||
+      !kvasir_reasoning_find (self->content->str, self->reasons, reasoning))
+    *reasoning = (KvasirReasoning){ 0 };
+}
+
+const char *
+kvasir_message_node_get_answer (KvasirMessageNode *self)
+{
+  KvasirReasoning reasoning = { 0 };
+
+  kvasir_message_node_find_reasoning (self, &reasoning);
+  return self->content->str + reasoning.answer;
 }
 
 const char *

@@ -9,6 +9,7 @@
 
 #include <glib-object.h>
 
+#include "engine/session/reasoning.h"
 #include "ui/store/records.h"
 
 G_BEGIN_DECLS
@@ -47,6 +48,10 @@ KvasirMessageState kvasir_message_node_get_state (KvasirMessageNode *self);
 const char *kvasir_message_node_get_content (KvasirMessageNode *self);
 /* Ids that were generated; [*n_tokens], or NULL. */
 const gint32 *kvasir_message_node_get_tokens (KvasirMessageNode *self, guint *n_tokens);
+/* Where an answer holds what the model thought before it; all 0 where it holds nothing. */
+void kvasir_message_node_find_reasoning (KvasirMessageNode *self, KvasirReasoning *reasoning);
+/* The content behind that; "" while the model still thinks. */
+const char *kvasir_message_node_get_answer (KvasirMessageNode *self);
 const KvasirMessageCosts *kvasir_message_node_get_costs (KvasirMessageNode *self);
 /* (nullable) */
 guint kvasir_message_node_get_version (KvasirMessageNode *self);
@@ -55,6 +60,8 @@ guint kvasir_message_node_get_n_versions (KvasirMessageNode *self);
 KvasirMessageNode *kvasir_message_node_get_parent (KvasirMessageNode *self);
 
 /* ---- while it is written */
+/* The prompt has opened the model's reasoning, so the text begins inside. */
+void kvasir_message_node_set_reasons (KvasirMessageNode *self, gboolean reasons);
 /* @text: whole characters, may be empty. @token: -1 where the text stands for none. */
 void kvasir_message_node_append (KvasirMessageNode *self, const char *text, gint32 token);
 /* Forgets the tokens behind the first @n; the text stays. */

@@ -100,6 +100,7 @@ kvasir_sampling_init (KvasirSampling *self)
   self->params.seed = 42;
   self->max_tokens = 0;
   self->adapt = FALSE;
+  self->thinking = KVASIR_THINKING_USUAL;
 }
 
 void
@@ -114,6 +115,7 @@ kvasir_sampling_copy (const KvasirSampling *self, KvasirSampling *to)
   to->params = self->params;
   to->max_tokens = self->max_tokens;
   to->adapt = self->adapt;
+  to->thinking = self->thinking;
   kvasir_sampling_texts_copy (&self->texts, &to->texts);
 }
 
@@ -173,6 +175,7 @@ kvasir_sampling_parse (KvasirSampling *self, const char *text)
   read_text (&self->texts.grammar, object, "grammar");
   read_text (&self->texts.schema, object, "json_schema");
   self->adapt = json_is_true (json_object_get (object, "adapt"));
+  kvasir_thinking_parse (&self->thinking, json_string_value (json_object_get (object, "thinking")));
   if (order != NULL)
     kvasir_sampler_order_parse (order, self->params.order);
   json_decref (object);
@@ -218,6 +221,7 @@ kvasir_sampling_to_string (const KvasirSampling *self)
     json_object_set_new (object, "json_schema", json_string (self->texts.schema));
   json_object_set_new (object, "samplers", json_string (order));
   json_object_set_new (object, "adapt", json_boolean (self->adapt));
+  json_object_set_new (object, "thinking", json_string (kvasir_thinking_get_name (self->thinking)));
   dump = json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (6));
   text = g_strdup (dump);
   free (dump);

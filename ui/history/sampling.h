@@ -9,6 +9,7 @@
 #include <glib.h>
 
 #include "engine/session/sampling-texts.h"
+#include "engine/session/thinking.h"
 
 G_BEGIN_DECLS
 
@@ -18,6 +19,7 @@ typedef struct
   KvasirSamplingTexts texts; /* (owned) */
   guint max_tokens;          /* 0: no limit */
   gboolean adapt;            /* a chat that the model's template refuses is put in a simpler form */
+  KvasirThinking thinking;   /* where the model's template knows it */
 } KvasirSampling;
 
 /* The numbers of it, for whoever treats them alike. */

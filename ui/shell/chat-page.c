@@ -113,6 +113,7 @@ sampling_changed_cb (KvasirChatPage *self)
   if (self->conversation == NULL)
     return;
   kvasir_chat_set_sampling (kvasir_chat_page_get_chat (self), sampling);
+  kvasir_chat_page_count_soon (self);
   text = kvasir_sampling_to_string (sampling);
   gtk_widget_activate_action (GTK_WIDGET (self), "win.remember-sampling", "s", text);
 }
@@ -209,6 +210,17 @@ notice_cb (KvasirChatPage *self, const KvasirNotice *notice)
     kvasir_chat_page_update_status (self);
   else if (notice->kind == KVASIR_NOTICE_LOADED)
     kvasir_chat_page_count_soon (self);
+}
+
+static void
+model_cb (KvasirChatPage *self)
+{
+  KvasirModel *model = kvasir_engine_client_get_model (self->client);
+  const KvasirTemplate *chat = model != NULL ? kvasir_model_get_template (model, NULL) : NULL;
+
+  kvasir_composer_set_thinking_choices (kvasir_chat_page_get_composer (self),
+                                        kvasir_thinking_get_choices (chat));
+  kvasir_chat_page_update_status (self);
 }
 
 /* ---- making */
@@ -320,11 +332,10 @@ kvasir_chat_page_set_engine (KvasirChatPage *self,
   g_signal_connect_object (client, "notice", G_CALLBACK (notice_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (client, "notify::state", G_CALLBACK (kvasir_chat_page_update_status),
                            self, G_CONNECT_SWAPPED);
-  g_signal_connect_object (client, "notify::model", G_CALLBACK (kvasir_chat_page_update_status),
-                           self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (client, "notify::model", G_CALLBACK (model_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (answers, "ended", G_CALLBACK (ended_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (answers, "refused", G_CALLBACK (refused_cb), self, G_CONNECT_SWAPPED);
-  kvasir_chat_page_update_status (self);
+  model_cb (self);
 }
 
 void

@@ -4,6 +4,7 @@
 
 #include "ui/shell/sampling-editor.h"
 #include "ui/shell/sampling-window.h"
+#include "ui/shell/thinking-button.h"
 #include "ui/widgets/side-box.h"
 
 struct _KvasirComposer
@@ -22,6 +23,7 @@ struct _KvasirComposer
   GtkWidget *sampling_button;
   GtkWidget *sampling_label;
   GtkWidget *system_button;
+  GtkWidget *thinking;
   GtkWidget *sampling_editor;
   KvasirSampling sampling; /* what the controls show */
 
@@ -115,6 +117,14 @@ sampling_changed_cb (KvasirComposer *self, const KvasirSampling *sampling)
 }
 
 static void
+thinking_changed_cb (KvasirComposer *self)
+{
+  self->sampling.thinking = kvasir_thinking_button_get (KVASIR_THINKING_BUTTON (self->thinking));
+  kvasir_sampling_editor_set (KVASIR_SAMPLING_EDITOR (self->sampling_editor), &self->sampling);
+  g_signal_emit (self, signals[SAMPLING_CHANGED], 0);
+}
+
+static void
 all_sampling_cb (KvasirComposer *self)
 {
   GtkWindow *root = GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self)));
@@ -198,6 +208,7 @@ kvasir_composer_class_init (KvasirComposerClass *klass)
 
   G_OBJECT_CLASS (klass)->dispose = kvasir_composer_dispose;
   g_type_ensure (KVASIR_TYPE_SIDE_BOX);
+  g_type_ensure (KVASIR_TYPE_THINKING_BUTTON);
   gtk_widget_class_set_template_from_resource (widget_class, "/org/kvasir/Kvasir/ui/composer.ui");
   gtk_widget_class_bind_template_child (widget_class, KvasirComposer, clamp);
   gtk_widget_class_bind_template_child (widget_class, KvasirComposer, frame);
@@ -211,9 +222,11 @@ kvasir_composer_class_init (KvasirComposerClass *klass)
   gtk_widget_class_bind_template_child (widget_class, KvasirComposer, sampling_button);
   gtk_widget_class_bind_template_child (widget_class, KvasirComposer, sampling_label);
   gtk_widget_class_bind_template_child (widget_class, KvasirComposer, system_button);
+  gtk_widget_class_bind_template_child (widget_class, KvasirComposer, thinking);
   gtk_widget_class_bind_template_callback (widget_class, send_clicked_cb);
   gtk_widget_class_bind_template_callback (widget_class, cancel_edit_cb);
   gtk_widget_class_bind_template_callback (widget_class, preedit_cb);
+  gtk_widget_class_bind_template_callback (widget_class, thinking_changed_cb);
   signals[SUBMIT] = add_signal (klass, "submit");
   signals[STOP] = add_signal (klass, "stop");
   signals[TEXT_CHANGED] = add_signal (klass, "text-changed");
@@ -311,7 +324,15 @@ kvasir_composer_set_sampling (KvasirComposer *self, const KvasirSampling *sampli
   gtk_label_set_text (GTK_LABEL (self->sampling_label), text);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->sampling_button),
                                   GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+  kvasir_thinking_button_set (KVASIR_THINKING_BUTTON (self->thinking), self->sampling.thinking);
   kvasir_sampling_editor_set (KVASIR_SAMPLING_EDITOR (self->sampling_editor), sampling);
+}
+
+void
+kvasir_composer_set_thinking_choices (KvasirComposer *self, guint choices)
+{
+  g_return_if_fail (KVASIR_IS_COMPOSER (self));
+  kvasir_thinking_button_set_choices (KVASIR_THINKING_BUTTON (self->thinking), choices);
 }
 
 const KvasirSampling *

@@ -37,6 +37,8 @@ void kvasir_composer_set_can_send (KvasirComposer *self, gboolean can_send);
 void kvasir_composer_set_editing (KvasirComposer *self, gboolean editing);
 void kvasir_composer_set_sampling (KvasirComposer *self, const KvasirSampling *sampling);
 const KvasirSampling *kvasir_composer_get_sampling (KvasirComposer *self);
+/* What the model's template may be asked about thinking; see kvasir_thinking_get_choices(). */
+void kvasir_composer_set_thinking_choices (KvasirComposer *self, guint choices);
 /* Opens the controls for it. */
 void kvasir_composer_show_sampling (KvasirComposer *self);
 void kvasir_composer_focus (KvasirComposer *self);

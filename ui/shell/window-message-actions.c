@@ -24,7 +24,7 @@ copy_message (KvasirWindow *self, KvasirMessageNode *node)
   if (node == NULL)
     return;
   gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)),
-                          kvasir_message_node_get_content (node));
+                          kvasir_message_node_get_answer (node));
   kvasir_window_toast (self, _ ("Message copied"));
 }
 

@@ -5,6 +5,7 @@
 #include "ui/base/display-text.h"
 #include "ui/transcript/markdown-view.h"
 #include "ui/transcript/message-facts.h"
+#include "ui/transcript/reasoning-fold.h"
 #include "ui/widgets/side-box.h"
 #include "ui/widgets/wrap-box.h"
 
@@ -16,11 +17,12 @@ struct _KvasirMessageRow
 
   KvasirMessageNode *node; /* (owned) */
   GtkWidget *frame;
-  GtkWidget *facts;    /* (nullable) */
-  GtkWidget *ending;   /* (nullable) */
-  GtkWidget *price;    /* (nullable) */
-  GtkWidget *view;     /* KvasirMarkdownView */
-  GtkWidget *switcher; /* ‹ 2/3 › */
+  GtkWidget *facts;     /* (nullable) */
+  GtkWidget *ending;    /* (nullable) */
+  GtkWidget *price;     /* (nullable) */
+  GtkWidget *reasoning; /* (nullable) */
+  GtkWidget *view;      /* KvasirMarkdownView */
+  GtkWidget *switcher;  /* ‹ 2/3 › */
   GtkWidget *version;
   GtkWidget *previous;
   GtkWidget *next;
@@ -50,11 +52,28 @@ update_facts (KvasirMessageRow *self)
 }
 
 static void
+update_reasoning (KvasirMessageRow *self)
+{
+  gboolean writing = kvasir_message_node_get_state (self->node) == KVASIR_MESSAGE_WRITING;
+  KvasirReasoning reasoning;
+  g_autofree char *thought = NULL;
+
+  if (self->reasoning == NULL)
+    return;
+  kvasir_message_node_find_reasoning (self->node, &reasoning);
+  thought =
+      g_strndup (kvasir_message_node_get_content (self->node) + reasoning.start, reasoning.len);
+  kvasir_reasoning_fold_set (KVASIR_REASONING_FOLD (self->reasoning), thought,
+                             reasoning.is_open && writing);
+}
+
+static void
 update_state (KvasirMessageRow *self)
 {
   gboolean writing = kvasir_message_node_get_state (self->node) == KVASIR_MESSAGE_WRITING;
   const char *ending = kvasir_message_facts_get_ending (self->node);
 
+  update_reasoning (self);
   update_facts (self);
   if (self->ending != NULL)
     {
@@ -68,8 +87,9 @@ update_state (KvasirMessageRow *self)
 static void
 update_content (KvasirMessageRow *self)
 {
+  update_reasoning (self);
   kvasir_markdown_view_set_text (KVASIR_MARKDOWN_VIEW (self->view),
-                                 kvasir_message_node_get_content (self->node));
+                                 kvasir_message_node_get_answer (self->node));
   update_facts (self);
 }
 
@@ -78,7 +98,7 @@ static void
 update_name (KvasirMessageRow *self)
 {
   g_autofree char *line =
-      kvasir_display_line (kvasir_message_node_get_content (self->node), MAX_NAME_CHARS);
+      kvasir_display_line (kvasir_message_node_get_answer (self->node), MAX_NAME_CHARS);
   g_autofree char *name =
       g_strdup_printf ("%s: %s", kvasir_message_facts_get_role (self->node), line);
 
@@ -289,7 +309,9 @@ build_answer (KvasirMessageRow *self)
 
   gtk_widget_add_css_class (card, "message-card");
   self->ending = make_ending ();
+  self->reasoning = g_object_new (KVASIR_TYPE_REASONING_FOLD, NULL);
   gtk_box_append (GTK_BOX (card), make_answer_head (self));
+  gtk_box_append (GTK_BOX (card), self->reasoning);
   gtk_box_append (GTK_BOX (card), self->view);
   gtk_box_append (GTK_BOX (card), self->ending);
   gtk_box_append (GTK_BOX (card), make_answer_foot (self));
