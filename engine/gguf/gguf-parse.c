@@ -3,6 +3,7 @@
 #include "backends/backend.h"
 #include "engine/error.h"
 #include "engine/gguf/reader.h"
+#include "engine/huge-pages.h"
 
 #include <string.h>
 
@@ -110,7 +111,7 @@ parse_array_strings (KvasirGgufReader *reader,
                      const char *what,
                      GError **error)
 {
-  entry->strings = g_try_new (gsize, MAX (entry->n, 1));
+  entry->strings = kvasir_huge_pages_alloc (entry->n * sizeof *entry->strings);
   if (!entry->strings)
     return kvasir_gguf_reader_no_memory (reader, "strings", entry->n, error);
   for (guint64 i = 0; i < entry->n; i++)
@@ -266,7 +267,7 @@ kvasir_gguf_parse (KvasirGguf *self, GError **error)
   /* What lies behind the header was only read ahead. */
   self->bytes = g_steal_pointer (&reader.bytes);
   if (ok && self->bytes)
-    self->bytes = g_realloc (self->bytes, reader.pos + 1);
+    self->bytes = g_realloc (self->bytes, reader.pos + KVASIR_GGUF_PADDING);
   if (ok)
     terminate_strings (self);
   return ok;

@@ -27,7 +27,7 @@ typedef struct
 struct _KvasirGguf
 {
   char *path;               /* (owned) */
-  guint8 *bytes;            /* (owned) the header and one byte more */
+  guint8 *bytes;            /* (owned) the header and KVASIR_GGUF_PADDING */
   KvasirGgufEntry *entries; /* (owned) [n_entries] */
   guint n_entries;
   KvasirGgufTensor *tensors; /* (owned) [n_tensors] */

@@ -15,6 +15,9 @@
 
 G_BEGIN_DECLS
 
+/* So many bytes behind any text of the header can be read, whatever they are. */
+#define KVASIR_GGUF_PADDING 16
+
 typedef enum
 {
   KVASIR_GGUF_U8 = 0,

@@ -1,6 +1,8 @@
 #include "engine/gguf/reader.h"
 
 #include "engine/error.h"
+#include "engine/gguf/gguf.h"
+#include "engine/huge-pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One read covers the header of a small model; a vocabulary takes a few doublings more. */
-#define FIRST_READ_BYTES (64 * 1024)
+/* One read covers the header of a small model; a vocabulary takes a few doublings more, and room
+ * for the largest ones, which costs nothing before it is read into. */
+#define FIRST_READ_BYTES ((gsize) 64 * 1024)
+#define LARGE_HEADER_BYTES ((gsize) 32 << 20)
 #define QUOTED_BYTES 64
 
 static void
@@ -81,26 +85,33 @@ kvasir_gguf_reader_fail (
 static gboolean
 reserve (KvasirGgufReader *self, gsize n_bytes, GError **error)
 {
-  gsize n_alloc = MAX (n_bytes, MAX (FIRST_READ_BYTES, 2 * self->n_alloc));
+  gsize least = n_bytes > FIRST_READ_BYTES ? LARGE_HEADER_BYTES : FIRST_READ_BYTES;
+  gsize n_alloc = MIN (MAX (n_bytes, MAX (least, 2 * self->n_alloc)), self->file_bytes);
   guint8 *bytes;
 
-  n_alloc = MIN (n_alloc, self->file_bytes);
-  bytes = g_try_realloc (self->bytes, n_alloc + 1);
+  if (n_bytes <= self->n_alloc)
+    return TRUE;
+  bytes = kvasir_huge_pages_alloc (n_alloc + KVASIR_GGUF_PADDING);
   if (!bytes)
     return kvasir_gguf_reader_no_memory (self, "bytes of header", n_alloc, error);
+  if (self->n_held > 0)
+    memcpy (bytes, self->bytes, self->n_held);
+  g_free (self->bytes);
   self->bytes = bytes;
   self->n_alloc = n_alloc;
   return TRUE;
 }
 
-/* Fills the buffer up to its size; what lies behind the wanted bytes is needed next. */
+/* Reads the @n_bytes wanted and more; what lies behind them is needed next. */
 static gboolean
-fill (KvasirGgufReader *self, GError **error)
+fill (KvasirGgufReader *self, gsize n_bytes, GError **error)
 {
-  while (self->n_held < self->n_alloc)
+  gsize end = MIN (self->n_alloc, MAX (n_bytes, MAX (FIRST_READ_BYTES, 2 * self->n_held)));
+
+  while (self->n_held < end)
     {
-      gssize n = pread (self->fd, self->bytes + self->n_held, self->n_alloc - self->n_held,
-                        (off_t) self->n_held);
+      gssize n =
+          pread (self->fd, self->bytes + self->n_held, end - self->n_held, (off_t) self->n_held);
       if (n < 0 && errno == EINTR)
         continue;
       if (n < 0)
@@ -130,7 +141,7 @@ kvasir_gguf_reader_need (KvasirGgufReader *self, guint64 n, const char *what, GE
                                     what, n, n_left);
   if (self->pos + n <= self->n_held)
     return TRUE;
-  return reserve (self, self->pos + n, error) && fill (self, error);
+  return reserve (self, self->pos + n, error) && fill (self, self->pos + n, error);
 }
 
 gboolean

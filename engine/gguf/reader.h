@@ -17,8 +17,8 @@ typedef struct
 {
   int fd;           /* (owned) */
   const char *path; /* (unowned) */
-  guint8 *bytes;    /* (owned) [n_alloc], the file from its start; room for one byte more */
-  gsize n_held;     /* read so far */
+  guint8 *bytes; /* (owned) [n_alloc], the file from its start; room for KVASIR_GGUF_PADDING more */
+  gsize n_held;  /* read so far */
   gsize n_alloc;
   gsize pos;
   gsize file_bytes;

@@ -1,12 +1,14 @@
 #include "engine/vocab/pairs.h"
 
+#include "engine/huge-pages.h"
+
 gboolean
 kvasir_pairs_init (KvasirPairs *self, gsize n)
 {
   g_return_val_if_fail (n < G_MAXINT32 / 2, FALSE);
 
-  self->n_slots = MAX ((guint32) (n + n / 2), 16);
-  self->slots = g_try_new0 (KvasirPair, self->n_slots);
+  self->n_slots = MAX ((guint32) (2 * n), 16);
+  self->slots = kvasir_huge_pages_alloc0 (self->n_slots * sizeof *self->slots);
   self->seed = ((guint64) g_random_int () << 32) | g_random_int ();
   return self->slots != NULL;
 }

@@ -3,7 +3,7 @@
  * A hash table from pairs of numbers. Its seed is drawn once per table, so that a file cannot be
  * made whose pairs all meet in one slot.
  * Owner:  the vocabulary. Immutable once the vocabulary is made: any thread may look up.
- * Bounds: 24 bytes a pair.
+ * Bounds: 32 bytes a pair, half of them free: most searches find nothing and end at the first look.
  */
 #pragma once
 

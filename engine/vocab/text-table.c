@@ -1,5 +1,7 @@
 #include "engine/vocab/text-table.h"
 
+#include "engine/huge-pages.h"
+
 #include <string.h>
 
 enum
@@ -13,11 +15,11 @@ kvasir_text_table_init (KvasirTextTable *self, gsize n, gsize n_bytes)
 {
   g_return_val_if_fail (n < G_MAXINT32 / 2, FALSE);
 
-  if (n_bytes >= G_MAXUINT32)
+  if (n_bytes >= G_MAXUINT32 - KVASIR_TEXT_KEY_BYTES)
     return FALSE;
   self->n_alloc = n + 1;
   self->n_bytes_alloc = n_bytes;
-  self->bytes = g_try_malloc (MAX (n_bytes, 1));
+  self->bytes = kvasir_huge_pages_alloc (n_bytes + KVASIR_TEXT_KEY_BYTES);
   self->starts = g_try_new (guint32, self->n_alloc);
   self->seed = ((guint64) g_random_int () << 32) | g_random_int ();
   if (!self->bytes || !self->starts)
@@ -99,8 +101,8 @@ kvasir_text_table_index (KvasirTextTable *self)
   guint64 hashes[AHEAD];
 
   g_free (self->slots);
-  self->n_slots = MAX (self->n + self->n / 2, 16);
-  self->slots = g_try_new0 (KvasirTextSlot, self->n_slots);
+  self->n_slots = MAX (self->n * 2, 16);
+  self->slots = kvasir_huge_pages_alloc0 (self->n_slots * sizeof *self->slots);
   if (!self->slots)
     return FALSE;
   for (guint32 i = 0; i < self->n + AHEAD; i++)
@@ -130,7 +132,7 @@ grow (KvasirTextTable *self, gsize len)
   if (needed > self->n_bytes_alloc)
     {
       self->n_bytes_alloc = MAX (needed, self->n_bytes_alloc * 2);
-      grown = g_try_realloc (self->bytes, self->n_bytes_alloc);
+      grown = g_try_realloc (self->bytes, self->n_bytes_alloc + KVASIR_TEXT_KEY_BYTES);
       if (!grown)
         return FALSE;
       self->bytes = grown;

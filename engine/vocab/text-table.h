@@ -5,13 +5,13 @@
  * passed over without a look at them; the seed is drawn once per table, so that a file cannot be
  * made whose texts all meet in one slot.
  * Owner:  the vocabulary. Immutable once the vocabulary is made: any thread may look up.
- * Bounds: 4 GiB of text; twelve to eighteen bytes a text besides.
+ * Bounds: 4 GiB of text; twenty to thirty bytes a text besides.
  */
 #pragma once
 
 #include <glib.h>
 
-#include "engine/gguf/hash.h"
+#include "engine/vocab/text-key.h"
 
 G_BEGIN_DECLS
 
@@ -23,7 +23,7 @@ typedef struct
 
 typedef struct
 {
-  char *bytes;     /* (owned) [n_bytes_alloc] */
+  char *bytes;     /* (owned) [n_bytes_alloc], and padding for keys */
   guint32 *starts; /* (owned) [n_alloc], of which n + 1 count */
   guint32 n;
   gsize n_alloc;
@@ -71,7 +71,12 @@ kvasir_text_table_get (const KvasirTextTable *self, guint32 i)
 static inline guint64
 kvasir_text_table_hash (const KvasirTextTable *self, const char *text, gsize len)
 {
-  return kvasir_hash_bytes (text, len, self->seed);
+  KvasirTextKey key;
+
+  if (len > KVASIR_TEXT_KEY_BYTES)
+    return kvasir_hash_bytes (text, len, self->seed);
+  key = kvasir_text_key_load (text, len);
+  return kvasir_text_key_hash (&key, len, self->seed);
 }
 
 static inline guint32
@@ -84,28 +89,25 @@ kvasir_text_table_get_slot (const KvasirTextTable *self, guint64 hash)
  * G_MAXUINT32 */
 guint32 kvasir_text_table_guess (const KvasirTextTable *self, guint64 hash);
 
-/* Whether @len bytes are equal; most of these texts are too short for a call to be worth it. */
-static inline gboolean
-kvasir_text_table_bytes_equal (const char *a, const char *b, gsize len)
+/* The key of text @i, which has @len <= KVASIR_TEXT_KEY_BYTES. */
+static inline KvasirTextKey
+kvasir_text_table_get_key (const KvasirTextTable *self, guint32 i, gsize len)
 {
-  guint64 word_a, word_b;
-
-  for (; len >= sizeof word_a; len -= sizeof word_a, a += sizeof word_a, b += sizeof word_b)
-    {
-      memcpy (&word_a, a, sizeof word_a);
-      memcpy (&word_b, b, sizeof word_b);
-      if (word_a != word_b)
-        return FALSE;
-    }
-  return kvasir_hash_load_tail ((const guint8 *) a, len) ==
-         kvasir_hash_load_tail ((const guint8 *) b, len);
+  return kvasir_text_key_load_padded (kvasir_text_table_get (self, i), len);
 }
 
 static inline gboolean
 kvasir_text_table_is (const KvasirTextTable *self, guint32 i, const char *text, gsize len)
 {
-  return kvasir_text_table_get_len (self, i) == len &&
-         kvasir_text_table_bytes_equal (kvasir_text_table_get (self, i), text, len);
+  KvasirTextKey mine, other;
+
+  if (kvasir_text_table_get_len (self, i) != len)
+    return FALSE;
+  if (len > KVASIR_TEXT_KEY_BYTES)
+    return memcmp (kvasir_text_table_get (self, i), text, len) == 0;
+  mine = kvasir_text_table_get_key (self, i, len);
+  other = kvasir_text_key_load (text, len);
+  return kvasir_text_key_equals (&mine, &other);
 }
 
 G_END_DECLS
