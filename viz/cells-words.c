@@ -11,13 +11,13 @@
 static void
 append_price (const KvasirCacheShot *cache, GString *out)
 {
-  guint64 half = cache->bytes_per_cell / 2;
-  if (g_strcmp0 (cache->type_k, cache->type_v) == 0)
-    g_string_append_printf (out, _ ("K %s + V %s over %s"), kvasir_format_size (half).s,
-                            kvasir_format_size (cache->bytes_per_cell - half).s,
+  guint64 k = cache->k_bytes_per_cell;
+  if (k < cache->bytes_per_cell)
+    g_string_append_printf (out, _ ("K %s + V %s over %s"), kvasir_format_size (k).s,
+                            kvasir_format_size (cache->bytes_per_cell - k).s,
                             kvasir_format_layers (cache->n_layers).s);
   else
-    g_string_append_printf (out, _ ("K+V %s over %s"), kvasir_format_size (cache->bytes_per_cell).s,
+    g_string_append_printf (out, _ ("K %s, with V in it, over %s"), kvasir_format_size (k).s,
                             kvasir_format_layers (cache->n_layers).s);
 }
 

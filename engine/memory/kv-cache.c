@@ -67,14 +67,16 @@ get_info (const KvasirPart *part, KvasirCacheInfo *info)
 {
   const KvasirKvCache *self = (const KvasirKvCache *) part;
 
-  *info = (KvasirCacheInfo){ .name = part->name,
-                             .size = self->size,
-                             .n_streams = self->n_streams,
-                             .n_swa = self->window.n_swa,
-                             .n_layers = self->store.n_layers,
-                             .bytes_per_cell = kvasir_kv_store_get_bytes_per_cell (&self->store),
-                             .type_k = self->store.type_k,
-                             .type_v = self->store.type_v };
+  *info =
+      (KvasirCacheInfo){ .name = part->name,
+                         .size = self->size,
+                         .n_streams = self->n_streams,
+                         .n_swa = self->window.n_swa,
+                         .n_layers = self->store.n_layers,
+                         .bytes_per_cell = kvasir_kv_store_get_bytes_per_cell (&self->store),
+                         .k_bytes_per_cell = kvasir_kv_store_get_k_bytes_per_cell (&self->store),
+                         .type_k = self->store.type_k,
+                         .type_v = self->store.type_v };
 }
 
 static const KvasirCells *

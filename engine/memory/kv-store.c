@@ -262,6 +262,16 @@ kvasir_kv_store_get_bytes_per_cell (const KvasirKvStore *self)
   return n_bytes;
 }
 
+guint64
+kvasir_kv_store_get_k_bytes_per_cell (const KvasirKvStore *self)
+{
+  guint64 n_bytes = 0;
+
+  for (guint i = 0; i < self->n_layers; i++)
+    n_bytes += self->rows[i].k.row_bytes;
+  return n_bytes;
+}
+
 void
 kvasir_kv_store_zero (KvasirKvStore *self)
 {

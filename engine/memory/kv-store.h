@@ -81,6 +81,8 @@ KvasirKvRows *kvasir_kv_store_find (const KvasirKvStore *self, guint layer);
 KvasirBuffer *kvasir_kv_store_peek_buffer (const KvasirKvStore *self, const KvasirKvTensor *tensor);
 /* K and V of one cell over all layers, without padding. */
 guint64 kvasir_kv_store_get_bytes_per_cell (const KvasirKvStore *self);
+/* The keys' part of that. */
+guint64 kvasir_kv_store_get_k_bytes_per_cell (const KvasirKvStore *self);
 void kvasir_kv_store_zero (KvasirKvStore *self);
 /* Many of the cells are in use. Only the first call does something. */
 void kvasir_kv_store_settle (KvasirKvStore *self);

@@ -210,10 +210,11 @@ typedef struct
   const char *name; /* "base", "swa", "attn", ... */
   guint size;       /* cells per stream */
   guint n_streams;
-  gboolean is_recurrent;  /* a cell is the state of a sequence */
-  guint n_swa;            /* 0: full attention */
-  guint n_layers;         /* that keep rows here */
-  guint64 bytes_per_cell; /* K + V over those layers */
+  gboolean is_recurrent;    /* a cell is the state of a sequence */
+  guint n_swa;              /* 0: full attention */
+  guint n_layers;           /* that keep rows here */
+  guint64 bytes_per_cell;   /* K + V over those layers */
+  guint64 k_bytes_per_cell; /* K alone: all of it where V is a part of K; 0: states */
   KvasirType type_k;
   KvasirType type_v;
 } KvasirCacheInfo;

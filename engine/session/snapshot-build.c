@@ -117,6 +117,7 @@ build_cache (KvasirSession *session, const KvasirMemory *memory, guint cache, Kv
   shot->n_swa = info.n_swa;
   shot->n_layers = info.n_layers;
   shot->bytes_per_cell = info.bytes_per_cell;
+  shot->k_bytes_per_cell = info.k_bytes_per_cell;
 
   gsize n_cells = (gsize) info.size * info.n_streams;
   GArray *spans = g_array_new (FALSE, FALSE, sizeof (KvasirSpan));

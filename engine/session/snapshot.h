@@ -51,6 +51,7 @@ typedef struct
   guint n_swa;
   guint n_layers;
   guint64 bytes_per_cell;
+  guint64 k_bytes_per_cell; /* K alone: all of it where V is a part of K; 0: states */
   char type_k[8];
   char type_v[8];
   KvasirStreamShot *streams; /* [n_streams] */

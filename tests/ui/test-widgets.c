@@ -73,6 +73,15 @@ is_width (GtkWidget *widget, int width)
   return gtk_widget_get_width (widget) == width;
 }
 
+static int
+get_left_edge (GtkWidget *widget, GtkWidget *of)
+{
+  graphene_rect_t bounds;
+
+  g_assert_true (gtk_widget_compute_bounds (widget, of, &bounds));
+  return (int) bounds.origin.x;
+}
+
 static void
 test_panes_stand_beside_or_on_top (void)
 {
@@ -89,8 +98,12 @@ test_panes_stand_beside_or_on_top (void)
   g_assert_cmpint (gtk_widget_get_width (p.content), ==, 1000 - 230);
   kvasir_panes_toggle_end (KVASIR_PANES (p.panes));
   test_wait (gtk_widget_get_mapped (p.end));
-  /* An overlay takes nothing from the conversation. */
+  /* An overlay takes nothing from the conversation, nor does it lie over the chat list. */
   g_assert_cmpint (gtk_widget_get_width (p.content), ==, 1000 - 230);
+  g_assert_cmpint (get_left_edge (p.end, p.panes), >=, 230 + 44);
+  gtk_window_set_default_size (GTK_WINDOW (window), 960, 400);
+  test_wait (is_width (p.panes, 960));
+  g_assert_cmpint (get_left_edge (p.end, p.panes), ==, 230 + 44);
   g_assert_true (kvasir_panes_close_overlays (KVASIR_PANES (p.panes)));
   g_assert_false (kvasir_panes_close_overlays (KVASIR_PANES (p.panes)));
   gtk_window_set_default_size (GTK_WINDOW (window), 650, 400);

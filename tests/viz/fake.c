@@ -257,6 +257,7 @@ fake_make_cells (const Fake *self)
   cache->n_swa = self->n_swa;
   cache->n_layers = 30;
   cache->bytes_per_cell = BYTES_PER_CELL;
+  cache->k_bytes_per_cell = BYTES_PER_CELL / 2;
   cache->streams = g_new0 (KvasirStreamShot, self->n_streams);
   cache->spans = g_new0 (KvasirSpan, n + 1);
   cache->sets = g_new0 (KvasirSeqSet, n + 1);

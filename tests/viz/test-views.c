@@ -211,6 +211,23 @@ test_cells_details (Fixture *fixture, gconstpointer data)
                    "pending shift 0\n");
 }
 
+/* Keys and values need not be as wide as each other, and values may be a part of the keys. */
+static void
+test_cell_prices (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (KvasirView) view = kvasir_cells_view_new ();
+  g_autoptr (GString) wide = g_string_new (NULL), whole = g_string_new (NULL);
+  const KvasirThing cell = { KVASIR_THING_CELL, .cell = 420 };
+  KvasirCacheShot *cache = &((KvasirCellsShot *) fixture->data.cells)->caches[0];
+  cache->k_bytes_per_cell = cache->bytes_per_cell / 3 * 2;
+  kvasir_view_update (view, &fixture->data, 859, 660, 1);
+  kvasir_view_describe (view, &cell, wide);
+  g_assert_nonnull (strstr (wide->str, "\nK 15.0 KiB + V 7.5 KiB over 30 layers"));
+  cache->k_bytes_per_cell = cache->bytes_per_cell;
+  kvasir_view_describe (view, &cell, whole);
+  g_assert_nonnull (strstr (whole->str, "\nK 22.5 KiB, with V in it, over 30 layers"));
+}
+
 static void
 test_message_cells (Fixture *fixture, gconstpointer data)
 {
@@ -508,6 +525,7 @@ main (int argc, char **argv)
   g_test_add_func ("/viz/cells/buckets-keep-the-share-of-colours", test_cells_buckets);
   ADD ("/viz/cells/legend-adds-up-to-all-cells", test_cells_legend);
   ADD ("/viz/cells/details-name-the-cell", test_cells_details);
+  ADD ("/viz/cells/prices-of-keys-and-values", test_cell_prices);
   ADD ("/viz/cells/message-cells-are-counted-once", test_message_cells);
   ADD ("/viz/cells/zoom-keeps-the-anchor-in-sight", test_zoom);
   ADD ("/viz/cells/arrows-move-the-cursor", test_cursor);

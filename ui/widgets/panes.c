@@ -7,7 +7,7 @@
 #define MIN_END_WIDTH 340
 #define END_OVERLAY_BELOW 1200
 #define START_OVERLAY_BELOW 700
-/* Of the conversation, left visible beside an overlay. */
+/* Of the conversation, left visible beside an overlay: a click there closes it. */
 #define MIN_BESIDE 44
 #define OVERLAY_END_WIDTH 760
 #define HANDLE_WIDTH 9
@@ -169,7 +169,7 @@ kvasir_panes_size_allocate (GtkWidget *widget, int width, int height, int baseli
     place (widget, self->shade, 0, width, height);
   allocate_side (self, &self->start, 0, MIN (START_WIDTH, width), height);
   if (self->end.is_overlay)
-    right = MAX (width - OVERLAY_END_WIDTH, MIN (MIN_BESIDE, width - 300));
+    right = MAX (width - OVERLAY_END_WIDTH, MIN (left + MIN_BESIDE, width - 300));
   allocate_side (self, &self->end, MAX (right, 0), width - MAX (right, 0), height);
   allocate_handle (self, right, height);
 }

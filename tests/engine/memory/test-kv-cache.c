@@ -593,6 +593,7 @@ test_measuring (void)
   g_assert_cmpint (row->layer, ==, 2);
   kvasir_memory_get_cache_info (real, 0, &info);
   g_assert_cmpuint (info.bytes_per_cell, ==, 132);
+  g_assert_cmpuint (info.k_bytes_per_cell, ==, 68);
 
   params.no_alloc = TRUE;
   measured = make (&other, &params, layers, NULL);
@@ -689,6 +690,7 @@ test_without_v (void)
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
   KvasirTensor *k;
   KvasirTensor *v;
+  KvasirCacheInfo info;
   guint cache;
 
   fill_params (&heap, &params, layers);
@@ -698,6 +700,8 @@ test_without_v (void)
   kvasir_memory_get_layer (memory, 2, &k, &v, &cache);
   g_assert_nonnull (k);
   g_assert_null (v);
+  kvasir_memory_get_cache_info (memory, cache, &info);
+  g_assert_cmpuint (info.k_bytes_per_cell, ==, info.bytes_per_cell);
   g_assert_cmpuint (sum_rows (memory, rows), ==, 256 * 32);
   g_assert_cmpuint (rows->len, ==, 1);
   g_assert_true (kvasir_memory_state_write (memory, 0, FALSE, blob, NULL));
