@@ -222,7 +222,7 @@ test_cell_prices (Fixture *fixture, gconstpointer data)
   cache->k_bytes_per_cell = cache->bytes_per_cell / 3 * 2;
   kvasir_view_update (view, &fixture->data, 859, 660, 1);
   kvasir_view_describe (view, &cell, wide);
-  g_assert_nonnull (strstr (wide->str, "\nK 15.0 KiB + V 7.5 KiB over 30 layers"));
+  g_assert_nonnull (strstr (wide->str, "\nK 15 KiB + V 7.5 KiB over 30 layers"));
   cache->k_bytes_per_cell = cache->bytes_per_cell;
   kvasir_view_describe (view, &cell, whole);
   g_assert_nonnull (strstr (whole->str, "\nK 22.5 KiB, with V in it, over 30 layers"));
