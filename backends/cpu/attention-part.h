@@ -20,4 +20,4 @@ kvasir_attention_get_scratch (const KvasirAttentionParams *p, int64_t n_rows, ui
 void kvasir_attention_add_part (const KvasirTensor *node,
                                 const KvasirOpRun *run,
                                 const KvasirAttentionPart *part,
-                                const KvasirAttentionScratch *scratch);
+                                KvasirAttentionScratch *scratch);

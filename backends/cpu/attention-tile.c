@@ -11,24 +11,27 @@
 /* Elements of one head in 64 rows of a cache. */
 typedef struct
 {
-  const KvasirTensor *cache;
-  int64_t stream;
+  const KvasirAttentionRows *rows;
   int64_t cell; /* -1: no slice */
-  int64_t first, n;
+  int64_t first;
 } Slice;
+
+static Slice
+get_slice (const KvasirAttentionRows *rows, int64_t cell, int64_t head)
+{
+  return (Slice){ rows, cell, head * rows->head_dim };
+}
 
 /* The bytes of a slice's first row, whole blocks. */
 static const uint8_t *
 get_slice_bytes (const Slice *slice, size_t *n_bytes)
 {
-  const KvasirTensor *cache = slice->cache;
-  int64_t block = kvasir_type_get_block_len ((int) cache->type);
-  int64_t begin = slice->first / block * block;
-  int64_t end = (slice->first + slice->n + block - 1) / block * block;
+  const KvasirAttentionRows *rows = slice->rows;
+  int64_t begin = slice->first / rows->block_len;
+  int64_t end = (slice->first + rows->head_dim + rows->block_len - 1) / rows->block_len;
 
-  *n_bytes = kvasir_type_get_row_bytes ((int) cache->type, end - begin);
-  return kvasir_tensor_get_row (cache, slice->cell, slice->stream, 0) +
-         kvasir_type_get_row_bytes ((int) cache->type, begin);
+  *n_bytes = (size_t) (end - begin) * rows->block_bytes;
+  return rows->rows + (size_t) slice->cell * rows->stride + (size_t) begin * rows->block_bytes;
 }
 
 /* Expands a slice into rows of @row_width; returns where its first element is. The slice that is
@@ -36,24 +39,23 @@ get_slice_bytes (const Slice *slice, size_t *n_bytes)
  * work. */
 static const float *
 expand_slice (
-    const KvasirOpRun *run, const Slice *slice, const Slice *next, float *rows, int64_t row_width)
+    const KvasirOpRun *run, const Slice *slice, const Slice *next, float *out, int64_t row_width)
 {
-  const KvasirTensor *cache = slice->cache;
-  int64_t block = kvasir_type_get_block_len ((int) cache->type);
-  KvasirRowToFloat to_float = run->kernels->to_float[cache->type];
+  const KvasirAttentionRows *rows = slice->rows;
+  KvasirRowToFloat to_float = run->kernels->to_float[rows->type];
   size_t n_bytes, n_fetch = 0;
   const uint8_t *data = get_slice_bytes (slice, &n_bytes), *fetch = data;
-  int64_t n = (int64_t) (n_bytes / kvasir_type_get_block_bytes ((int) cache->type)) * block;
+  int64_t n = (int64_t) (n_bytes / rows->block_bytes) * rows->block_len;
 
   if (next->cell >= 0)
     fetch = get_slice_bytes (next, &n_fetch);
   for (size_t i = 0; i < KVASIR_TILE; i++)
     {
       for (size_t at = 0; at < n_fetch; at += 64)
-        __builtin_prefetch (fetch + i * next->cache->nb[1] + at, 0, 2);
-      to_float (data + i * cache->nb[1], rows + (int64_t) i * row_width, n);
+        __builtin_prefetch (fetch + i * next->rows->stride + at, 0, 2);
+      to_float (data + i * rows->stride, out + (int64_t) i * row_width, n);
     }
-  return rows + slice->first % block;
+  return out + slice->first % rows->block_len;
 }
 
 /* ALiBi's slope of query head @head. */
@@ -96,10 +98,11 @@ cap_scores (float cap, float *scores)
     scores[i] = cap * tanhf (scores[i] / cap);
 }
 
-/* Scores of one row as the softmax wants them. */
+/* Scores of one row of a head as the softmax wants them. */
 static void
 finish_scores (const KvasirTensor *node,
                const KvasirAttentionTile *tile,
+               int64_t head,
                int64_t row,
                float *scores)
 {
@@ -109,201 +112,262 @@ finish_scores (const KvasirTensor *node,
   if (p->softcap != 0)
     cap_scores (p->softcap, scores);
   if (p->max_bias != 0)
-    add_distances (node, &tile->part, tile->head * group + row % group,
-                   tile->part.token + row / group, scores);
+    add_distances (node, &tile->part, head * group + row % group, tile->part.token + row / group,
+                   scores);
 }
 
-/* Scores of one row to weights, and what was summed before to the new maximum. */
 static void
-update_row (const KvasirTensor *node,
-            const KvasirOpRun *run,
-            const KvasirAttentionTile *tile,
-            int64_t row,
-            float *scores)
+finish_heads (const KvasirTensor *node,
+              const KvasirAttentionTile *tile,
+              const KvasirAttentionScratch *scratch)
 {
   const KvasirAttentionParams *p = &node->params.attention;
-  const KvasirAttentionState *state = &tile->state;
-  int64_t token = tile->part.token + row / kvasir_attention_get_group (p);
-  uint64_t open = kvasir_attention_get_word (node, token, tile->part.cell);
-  float *out = state->out + row * p->head_dim_v;
+  float *scores = scratch->scores;
 
-  if (open == 0)
-    {
-      memset (scores, 0, KVASIR_TILE * sizeof (float));
-      return;
-    }
-  finish_scores (node, tile, row, scores);
-  float factor = run->kernels->softmax (scores, open, &state->max[row], &state->sum[row]);
-  if (factor != 1)
-    run->kernels->scale (out, factor, 0, out, p->head_dim_v);
+  if (p->softcap == 0 && p->max_bias == 0)
+    return;
+  for (int64_t head = tile->part.head; head < tile->part.head_end; head++)
+    for (int64_t row = 0; row < tile->n_rows; row++, scores += KVASIR_TILE)
+      finish_scores (node, tile, head, row, scores);
 }
 
-/* Scores and values of a tile as in recorded traces. */
+/* Scores of a head's rows to weights, and what their sums before have to be multiplied with. */
+static void
+update_rows (const KvasirTensor *node,
+             const KvasirOpRun *run,
+             const KvasirAttentionTile *tile,
+             int64_t i,
+             const KvasirAttentionScratch *scratch)
+{
+  const KvasirAttentionState *state = &tile->state;
+  int64_t group = kvasir_attention_get_group (&node->params.attention);
+  KvasirTileSoftmax softmax;
+
+  for (int64_t row = 0; row < tile->n_rows; row += softmax.n)
+    {
+      int64_t left = tile->n_rows - row, at = i * tile->n_rows + row;
+      softmax.n = left < KVASIR_FEW_QUERIES ? (int) left : KVASIR_FEW_QUERIES;
+      softmax.scores = scratch->scores + at * KVASIR_TILE;
+      softmax.factors = scratch->factors + at;
+      softmax.max = state->max + i * tile->head_stride + row;
+      softmax.sum = state->sum + i * tile->head_stride + row;
+      for (int64_t j = 0; j < softmax.n; j++)
+        softmax.open[j] =
+            kvasir_attention_get_word (node, tile->part.token + (row + j) / group, tile->part.cell);
+      run->kernels->softmax (&softmax);
+    }
+}
+
+/* Values of a head as in recorded traces. */
 static void
 mix_halves (const KvasirTensor *node,
             const KvasirOpRun *run,
             const KvasirAttentionTile *tile,
-            const Slice *values,
+            int64_t i,
             const KvasirAttentionScratch *scratch)
 {
   const Slice none = { .cell = -1 };
+  Slice values = get_slice (&scratch->v, tile->part.cell, tile->part.head + i);
+  const float *rows = expand_slice (run, &values, &none, scratch->rows, scratch->row_width);
 
-  for (int64_t row = 0; row < tile->n_rows; row++)
-    finish_scores (node, tile, row, scratch->scores + row * KVASIR_TILE);
-  kvasir_attention_sum_halves (node, run, tile,
-                               expand_slice (run, values, &none, scratch->rows, scratch->row_width),
-                               scratch);
+  kvasir_attention_sum_halves (node, run, tile, i, rows, scratch);
 }
 
-/* Rows of the tile's width that begin with a block. */
-static bool
-is_readable (const Slice *slice)
-{
-  if (slice->cache->type == KVASIR_TYPE_Q8_0)
-    return slice->first % 32 == 0 && slice->n % 32 == 0;
-  return slice->n % 16 == 0 && kvasir_type_get_block_len ((int) slice->cache->type) == 1;
-}
-
-/* A short step goes the way that each of its tokens would go alone, so that a token's sums are the
- * same in both: what is guessed ahead must not change what is written. */
-static bool
-is_read_in_place (const KvasirTensor *node,
-                  const KvasirOpRun *run,
-                  const Slice *slice,
-                  int64_t n_rows)
-{
-  bool is_short = node->src[0]->ne[2] <= KVASIR_FEW_TOKENS;
-  int64_t n_together = is_short ? kvasir_attention_get_group (&node->params.attention) : n_rows;
-
-  return run->kernels->score != NULL && n_together <= KVASIR_FEW_QUERIES && is_readable (slice);
-}
-
+/* Some heads of a tile and of what will be wanted next, which are fetched meanwhile. */
 static KvasirTileProduct
-get_tile_product (const Slice *slice, const Slice *next, const float *in, float *out)
+get_tile_product (const KvasirAttentionTile *tile, const Slice *slice, const Slice *next)
 {
+  const KvasirAttentionRows *rows = slice->rows;
   size_t n_bytes;
   KvasirTileProduct product = {
-    .type = slice->cache->type,
+    .type = rows->type,
     .rows = get_slice_bytes (slice, &n_bytes),
-    .stride = slice->cache->nb[1],
-    .width = (int) slice->n,
-    .in = in,
-    .out = out,
+    .stride = rows->stride,
+    .head_bytes = n_bytes,
+    .width = (int) rows->head_dim,
+    .n_heads = (int) (tile->part.head_end - tile->part.head),
+    .n = (int) tile->n_rows,
   };
 
   if (next->cell >= 0)
     {
-      product.next = get_slice_bytes (next, &product.next_bytes);
-      product.next_stride = next->cache->nb[1];
+      product.next = get_slice_bytes (next, &product.next_head_bytes);
+      product.next_stride = next->rows->stride;
     }
   return product;
 }
 
-typedef void (*TileProductFn) (const KvasirTileProduct *product);
-
-/* @n_rows rows of @n_in floats to rows of @n_out, as many at a time as the kernel takes. */
 static void
-multiply_in_place (
-    TileProductFn multiply, KvasirTileProduct product, int64_t n_rows, int64_t n_in, int64_t n_out)
+score_in_place (const KvasirOpRun *run,
+                const KvasirAttentionTile *tile,
+                const Slice *next,
+                const KvasirAttentionScratch *scratch)
 {
-  for (; n_rows > 0; n_rows -= KVASIR_FEW_QUERIES)
-    {
-      product.n = n_rows < KVASIR_FEW_QUERIES ? (int) n_rows : KVASIR_FEW_QUERIES;
-      multiply (&product);
-      product.in += n_in * KVASIR_FEW_QUERIES;
-      product.out += n_out * KVASIR_FEW_QUERIES;
-      product.next = NULL;
-    }
+  Slice keys = get_slice (&scratch->k, tile->part.cell, tile->part.head);
+  KvasirTileProduct product = get_tile_product (tile, &keys, next);
+
+  product.in = tile->query;
+  product.in_stride = (size_t) (tile->head_stride * scratch->k.head_dim);
+  product.out = scratch->scores;
+  product.out_stride = (size_t) tile->n_rows * KVASIR_TILE;
+  run->kernels->score (&product);
 }
 
 static void
-score_tile (const KvasirTensor *node,
-            const KvasirOpRun *run,
-            const KvasirAttentionTile *tile,
-            const Slice *keys,
-            const Slice *next,
-            const KvasirAttentionScratch *scratch)
+mix_in_place (const KvasirOpRun *run,
+              const KvasirAttentionTile *tile,
+              const Slice *next,
+              const KvasirAttentionScratch *scratch)
+{
+  Slice values = get_slice (&scratch->v, tile->part.cell, tile->part.head);
+  KvasirTileProduct product = get_tile_product (tile, &values, next);
+
+  product.in = scratch->scores;
+  product.in_stride = (size_t) tile->n_rows * KVASIR_TILE;
+  product.factors = scratch->factors;
+  product.out = tile->state.out;
+  product.out_stride = (size_t) (tile->head_stride * scratch->v.head_dim);
+  run->kernels->mix (&product);
+}
+
+static void
+score_expanded (const KvasirOpRun *run,
+                const KvasirAttentionTile *tile,
+                int64_t i,
+                const Slice *next,
+                const KvasirAttentionScratch *scratch)
 {
   size_t width = (size_t) scratch->row_width;
-  KvasirDense expanded = { .n_rows = (int) tile->n_rows,
-                           .n_cols = KVASIR_TILE,
-                           .depth = (int) keys->n,
-                           .a = tile->query,
-                           .b = scratch->keys,
-                           .c = scratch->scores,
-                           .a_stride = (size_t) keys->n,
-                           .b_stride = KVASIR_TILE,
-                           .c_stride = KVASIR_TILE };
+  int64_t depth = scratch->k.head_dim;
+  Slice keys = get_slice (&scratch->k, tile->part.cell, tile->part.head + i);
+  const float *rows = expand_slice (run, &keys, next, scratch->rows, scratch->row_width);
+  KvasirDense product = { .n_rows = (int) tile->n_rows,
+                          .n_cols = KVASIR_TILE,
+                          .depth = (int) depth,
+                          .a = tile->query + i * tile->head_stride * depth,
+                          .b = scratch->keys,
+                          .c = scratch->scores + i * tile->n_rows * KVASIR_TILE,
+                          .a_stride = (size_t) depth,
+                          .b_stride = KVASIR_TILE,
+                          .c_stride = KVASIR_TILE };
 
-  if (is_read_in_place (node, run, keys, tile->n_rows))
-    {
-      multiply_in_place (run->kernels->score,
-                         get_tile_product (keys, next, tile->query, scratch->scores), tile->n_rows,
-                         keys->n, KVASIR_TILE);
-      return;
-    }
-  const float *rows = expand_slice (run, keys, next, scratch->rows, scratch->row_width);
-  run->kernels->transpose (rows, width, KVASIR_TILE, (int) keys->n, scratch->keys);
-  run->kernels->dense (&expanded);
+  run->kernels->transpose (rows, width, KVASIR_TILE, (int) depth, scratch->keys);
+  run->kernels->dense (&product);
+}
+
+/* What was summed before, to the new maximum. */
+static void
+scale_sums (const KvasirOpRun *run, const float *factors, int64_t n_rows, float *out, int64_t n)
+{
+  for (int64_t row = 0; row < n_rows; row++, out += n)
+    if (factors[row] != 1)
+      run->kernels->scale (out, factors[row], 0, out, n);
 }
 
 static void
-mix_tile (const KvasirTensor *node,
-          const KvasirOpRun *run,
-          const KvasirAttentionTile *tile,
-          const Slice *values,
-          const Slice *next,
-          const KvasirAttentionScratch *scratch)
+mix_expanded (const KvasirOpRun *run,
+              const KvasirAttentionTile *tile,
+              int64_t i,
+              const Slice *next,
+              const KvasirAttentionScratch *scratch)
 {
-  KvasirDense expanded = { .n_rows = (int) tile->n_rows,
-                           .n_cols = (int) values->n,
-                           .depth = KVASIR_TILE,
-                           .a = scratch->scores,
-                           .c = tile->state.out,
-                           .a_stride = KVASIR_TILE,
-                           .b_stride = (size_t) scratch->row_width,
-                           .c_stride = (size_t) values->n,
-                           .accumulate = true };
+  int64_t n = scratch->v.head_dim;
+  float *out = tile->state.out + i * tile->head_stride * n;
+  Slice values = get_slice (&scratch->v, tile->part.cell, tile->part.head + i);
+  KvasirDense product = { .n_rows = (int) tile->n_rows,
+                          .n_cols = (int) n,
+                          .depth = KVASIR_TILE,
+                          .a = scratch->scores + i * tile->n_rows * KVASIR_TILE,
+                          .c = out,
+                          .a_stride = KVASIR_TILE,
+                          .b_stride = (size_t) scratch->row_width,
+                          .c_stride = (size_t) n,
+                          .accumulate = true };
 
-  if (is_read_in_place (node, run, values, tile->n_rows))
-    {
-      multiply_in_place (run->kernels->mix,
-                         get_tile_product (values, next, scratch->scores, tile->state.out),
-                         tile->n_rows, KVASIR_TILE, values->n);
-      return;
-    }
-  expanded.b = expand_slice (run, values, next, scratch->rows, scratch->row_width);
-  run->kernels->dense (&expanded);
+  scale_sums (run, scratch->factors + i * tile->n_rows, tile->n_rows, out, n);
+  product.b = expand_slice (run, &values, next, scratch->rows, scratch->row_width);
+  run->kernels->dense (&product);
 }
 
 /* Transposed values: 64 rows of them at a time, turned into rows of cells. */
 static void
-mix_transposed (const KvasirOpRun *run,
+mix_transposed (const KvasirTensor *node,
+                const KvasirOpRun *run,
                 const KvasirAttentionTile *tile,
-                const Slice *values,
+                int64_t i,
                 const KvasirAttentionScratch *scratch)
 {
-  const KvasirTensor *cache = values->cache;
-  size_t column = (size_t) values->cell * kvasir_type_get_block_bytes ((int) cache->type);
+  const KvasirTensor *cache = node->src[2];
+  int64_t n = node->params.attention.head_dim_v, first_row = (tile->part.head + i) * n;
+  size_t column = (size_t) tile->part.cell * kvasir_type_get_block_bytes ((int) cache->type);
+  float *out = tile->state.out + i * tile->head_stride * n;
   KvasirDense mix = { .n_rows = (int) tile->n_rows,
                       .depth = KVASIR_TILE,
-                      .a = scratch->scores,
+                      .a = scratch->scores + i * tile->n_rows * KVASIR_TILE,
                       .b = scratch->keys,
                       .a_stride = KVASIR_TILE,
                       .b_stride = KVASIR_TILE,
-                      .c_stride = (size_t) values->n,
+                      .c_stride = (size_t) n,
                       .accumulate = true };
 
-  for (int64_t first = 0; first < values->n; first += KVASIR_TILE)
+  scale_sums (run, scratch->factors + i * tile->n_rows, tile->n_rows, out, n);
+  for (int64_t first = 0; first < n; first += KVASIR_TILE)
     {
-      mix.n_cols = (int) (values->n - first < KVASIR_TILE ? values->n - first : KVASIR_TILE);
-      mix.c = tile->state.out + first;
-      for (int64_t i = 0; i < mix.n_cols; i++)
+      mix.n_cols = (int) (n - first < KVASIR_TILE ? n - first : KVASIR_TILE);
+      mix.c = out + first;
+      for (int64_t j = 0; j < mix.n_cols; j++)
         run->kernels->to_float[cache->type](
-            kvasir_tensor_get_row (cache, values->first + first + i, values->stream, 0) + column,
-            scratch->rows + i * KVASIR_TILE, KVASIR_TILE);
+            kvasir_tensor_get_row (cache, first_row + first + j, tile->part.stream, 0) + column,
+            scratch->rows + j * KVASIR_TILE, KVASIR_TILE);
       run->kernels->transpose (scratch->rows, KVASIR_TILE, mix.n_cols, KVASIR_TILE, scratch->keys);
       run->kernels->dense (&mix);
+    }
+}
+
+/* While keys are read, the values of the same tile are fetched. */
+static void
+score_heads (const KvasirTensor *node,
+             const KvasirOpRun *run,
+             const KvasirAttentionTile *tile,
+             const KvasirAttentionScratch *scratch)
+{
+  const KvasirAttentionPart *part = &tile->part;
+  bool transposed = node->params.attention.v_transposed;
+  Slice next = transposed ? get_slice (&scratch->k, tile->next_cell, tile->next_head)
+                          : get_slice (&scratch->v, part->cell, part->head);
+
+  if (scratch->k.is_read_in_place)
+    score_in_place (run, tile, &next, scratch);
+  else
+    for (int64_t i = 0; i < part->head_end - part->head; i++)
+      {
+        score_expanded (run, tile, i, &next, scratch);
+        next.first += next.rows->head_dim;
+      }
+}
+
+/* While values are read, the keys of the next tile are fetched. */
+static void
+mix_heads (const KvasirTensor *node,
+           const KvasirOpRun *run,
+           const KvasirAttentionTile *tile,
+           const KvasirAttentionScratch *scratch)
+{
+  const KvasirAttentionPart *part = &tile->part;
+  Slice next = get_slice (&scratch->k, tile->next_cell, tile->next_head);
+
+  if (scratch->v.is_read_in_place)
+    {
+      mix_in_place (run, tile, &next, scratch);
+      return;
+    }
+  for (int64_t i = 0; i < part->head_end - part->head; i++)
+    {
+      if (node->params.attention.v_transposed)
+        mix_transposed (node, run, tile, i, scratch);
+      else
+        mix_expanded (run, tile, i, &next, scratch);
+      next.first += next.rows->head_dim;
     }
 }
 
@@ -313,23 +377,17 @@ kvasir_attention_add_tile (const KvasirTensor *node,
                            const KvasirAttentionTile *tile,
                            const KvasirAttentionScratch *scratch)
 {
-  const KvasirAttentionParams *p = &node->params.attention;
-  const KvasirAttentionPart *part = &tile->part;
-  int64_t dk = p->head_dim_k, dv = p->head_dim_v;
-  Slice keys = { node->src[1], part->stream, part->cell, tile->head * dk, dk };
-  Slice values = { node->src[2], part->stream, part->cell, tile->head * dv, dv };
-  Slice next = { node->src[1], part->stream, tile->next_cell, tile->next_head * dk, dk };
+  int64_t n_heads = tile->part.head_end - tile->part.head;
 
-  score_tile (node, run, tile, &keys, p->v_transposed ? &next : &values, scratch);
+  score_heads (node, run, tile, scratch);
+  finish_heads (node, tile, scratch);
   if (kvasir_attention_sums_halves (node, run))
     {
-      mix_halves (node, run, tile, &values, scratch);
+      for (int64_t i = 0; i < n_heads; i++)
+        mix_halves (node, run, tile, i, scratch);
       return;
     }
-  for (int64_t row = 0; row < tile->n_rows; row++)
-    update_row (node, run, tile, row, scratch->scores + row * KVASIR_TILE);
-  if (p->v_transposed)
-    mix_transposed (run, tile, &values, scratch);
-  else
-    mix_tile (node, run, tile, &values, &next, scratch);
+  for (int64_t i = 0; i < n_heads; i++)
+    update_rows (node, run, tile, i, scratch);
+  mix_heads (node, run, tile, scratch);
 }

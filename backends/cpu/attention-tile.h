@@ -23,26 +23,40 @@ typedef struct
   float *out; /* [n_rows][head_dim_v], not yet divided by sum */
 } KvasirAttentionState;
 
+/* The rows of a cache in one stream. */
+typedef struct
+{
+  KvasirType type;
+  const uint8_t *rows;
+  size_t stride;     /* bytes from row to row */
+  int64_t block_len; /* elements */
+  size_t block_bytes;
+  int64_t head_dim;
+  bool is_read_in_place; /* and not expanded to f32 first */
+} KvasirAttentionRows;
+
 /* A thread's scratch, in floats. */
 typedef struct
 {
+  KvasirAttentionRows k, v;
   int64_t row_width;
-  float *rows;   /* [64][row_width, blocks included]: a tile as it comes from the cache */
-  float *keys;   /* [head_dim_k][64], or [64][64] of transposed values */
-  float *query;  /* [rows of the state][head_dim_k], scaled */
-  float *scores; /* [group * tokens][64] */
+  float *rows;    /* [64][row_width, blocks included]: a tile as it comes from the cache */
+  float *keys;    /* [head_dim_k][64], or [64][64] of transposed values */
+  float *query;   /* [rows of the state][head_dim_k], scaled */
+  float *scores;  /* [rows of the state][64] */
+  float *factors; /* [rows of the state] */
   KvasirAttentionState state;
 } KvasirAttentionScratch;
 
-/* What is multiplied with one head of one tile: @query and @state begin at the first of its rows.
- */
+/* What is multiplied with some heads of one tile: @query and @state begin at the first row of the
+ * first head. */
 typedef struct
 {
-  KvasirAttentionPart part; /* the tile's cell and the tokens that see it */
-  int64_t head;
+  KvasirAttentionPart part; /* the tile's cell, the heads, and the tokens that see it */
   /* The keys that will be wanted after this tile's values; next_cell -1: none. */
   int64_t next_cell, next_head;
-  int64_t n_rows;
+  int64_t n_rows;      /* of a head */
+  int64_t head_stride; /* rows of query and state from head to head */
   const float *query;
   KvasirAttentionState state;
 } KvasirAttentionTile;

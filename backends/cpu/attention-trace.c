@@ -65,6 +65,7 @@ void
 kvasir_attention_sum_halves (const KvasirTensor *node,
                              const KvasirOpRun *run,
                              const KvasirAttentionTile *tile,
+                             int64_t i,
                              const float *values,
                              const KvasirAttentionScratch *scratch)
 {
@@ -75,13 +76,14 @@ kvasir_attention_sum_halves (const KvasirTensor *node,
   for (int64_t row = 0; row < tile->n_rows; row++)
     {
       /* The keys of this tile were read: their place holds the halves. */
-      HalfSums sums = { run->kernels, (uint8_t *) scratch->keys, state->out + row * p->head_dim_v,
+      int64_t at = i * tile->head_stride + row;
+      HalfSums sums = { run->kernels, (uint8_t *) scratch->keys, state->out + at * p->head_dim_v,
                         p->head_dim_v };
       int64_t token = tile->part.token + row / group;
       uint64_t open = kvasir_attention_get_word (node, token, tile->part.cell);
       for (int64_t cell = 0; cell < KVASIR_TILE; cell++)
         if (open >> cell & 1)
-          add_cell (&sums, scratch->scores[row * KVASIR_TILE + cell],
-                    values + cell * scratch->row_width, &state->max[row], &state->sum[row]);
+          add_cell (&sums, scratch->scores[(i * tile->n_rows + row) * KVASIR_TILE + cell],
+                    values + cell * scratch->row_width, &state->max[at], &state->sum[at]);
     }
 }

@@ -10,9 +10,11 @@
 bool kvasir_attention_is_as_traces (const KvasirTensor *node, const KvasirOpRun *run);
 /* Whether that is so and @node's values are such that it makes a difference. */
 bool kvasir_attention_sums_halves (const KvasirTensor *node, const KvasirOpRun *run);
-/* Adds a tile whose scores are final; @values: [64][scratch->row_width] from the head's first. */
+/* Adds head @i of a tile whose scores are final; @values: [64][scratch->row_width] from the head's
+ * first. */
 void kvasir_attention_sum_halves (const KvasirTensor *node,
                                   const KvasirOpRun *run,
                                   const KvasirAttentionTile *tile,
+                                  int64_t i,
                                   const float *values,
                                   const KvasirAttentionScratch *scratch);

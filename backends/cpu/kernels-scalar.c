@@ -1,6 +1,8 @@
 /* The reference: every kernel in plain C, as close to its formula as possible. */
 #include <math.h>
 
+#include "backends/cpu/blocks.h"
+#include "backends/cpu/half.h"
 #include "backends/cpu/kernels.h"
 
 static void
@@ -224,23 +226,46 @@ dense (const KvasirDense *d)
       }
 }
 
-static float
-softmax (float scores[KVASIR_TILE], uint64_t open, float *max, float *total)
+static void
+round_query (const float *x, int64_t n, float scale, KvasirQueryBlock *blocks)
+{
+  for (; n > 0; n -= 32, x += 32, blocks++)
+    {
+      KvasirBlockQ8_0 block;
+      int sum = 0;
+      kvasir_q8_0_from_float (x, &block, 32);
+      memcpy (blocks->q, block.qs, sizeof blocks->q);
+      for (int i = 0; i < 32; i++)
+        sum += block.qs[i];
+      blocks->d = kvasir_f16_to_f32 (block.d) * scale;
+      blocks->offset = -128 * sum;
+    }
+}
+
+static void
+softmax_of_row (float *scores, uint64_t open, float *max, float *total, float *factor)
 {
   float new_max = *max, new_sum = 0;
 
   for (int i = 0; i < KVASIR_TILE; i++)
     if (open >> i & 1)
       new_max = fmaxf (new_max, scores[i]);
-  float factor = expf (*max - new_max);
+  *factor = open != 0 ? expf (*max - new_max) : 1;
   for (int i = 0; i < KVASIR_TILE; i++)
     {
       scores[i] = open >> i & 1 ? expf (scores[i] - new_max) : 0;
       new_sum += scores[i];
     }
-  *total = *total * factor + new_sum;
+  *total = *total * *factor + new_sum;
   *max = new_max;
-  return factor;
+}
+
+static void
+softmax (const KvasirTileSoftmax *s)
+{
+  for (int i = 0; i < s->n; i++)
+    softmax_of_row (s->scores + i * KVASIR_TILE, s->open[i], &s->max[i], &s->sum[i],
+                    &s->factors[i]);
 }
 
 #define PLAIN                                                                                      \
@@ -282,5 +307,6 @@ const KvasirCpuKernels kvasir_scalar_kernels = {
   .products = products,
   .transpose = transpose,
   .dense = dense,
+  .round_query = round_query,
   .softmax = softmax,
 };

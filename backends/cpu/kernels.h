@@ -103,19 +103,41 @@ typedef struct
 
 #define KVASIR_FEW_QUERIES 8
 
-/* Few queries or weights against one tile of a cache, read where it lies. */
+/* 32 elements of a query as integers: q d. */
+typedef struct
+{
+  int8_t q[32];
+  float d;
+  int32_t offset; /* -128 times the sum of q, what unsigned keys have to be made up with */
+} KvasirQueryBlock;
+
+/* Few queries or weights of some heads against one tile of a cache, read where it lies. */
 typedef struct
 {
   KvasirType type;     /* F32, F16, BF16 or Q8_0 */
-  const uint8_t *rows; /* KVASIR_TILE rows of @width elements, a multiple of 16 or whole blocks */
+  const uint8_t *rows; /* KVASIR_TILE rows, from the first element of the first head */
   size_t stride;       /* bytes from row to row */
-  const uint8_t *next; /* as many rows that will be wanted next, to be fetched, or NULL */
-  size_t next_stride, next_bytes;
-  int width;
-  int n; /* queries or rows of weights, at most KVASIR_FEW_QUERIES */
+  size_t head_bytes;   /* from head to head */
+  const uint8_t *next; /* as many rows, alike, that will be wanted next and are fetched, or NULL */
+  size_t next_stride, next_head_bytes;
+  int width; /* of a head: a multiple of 16, or of whole blocks */
+  int n_heads;
+  int n; /* queries or rows of weights of a head */
   const float *in;
+  const float *factors; /* [n_heads][n], what mix multiplies with what is there; score: NULL */
   float *out;
+  size_t in_stride, out_stride; /* floats from head to head */
 } KvasirTileProduct;
+
+/* One tile of the online softmax of some rows, at most KVASIR_FEW_QUERIES. */
+typedef struct
+{
+  int n;
+  float *scores; /* [n][KVASIR_TILE] */
+  uint64_t open[KVASIR_FEW_QUERIES];
+  float *max, *sum; /* [n] */
+  float *factors;   /* [n] */
+} KvasirTileSoftmax;
 
 /* One line of a recurrent state: s = s decay + a u (+ b v). */
 typedef struct
@@ -178,15 +200,20 @@ typedef struct
    * become 0. dst has rows of KVASIR_TILE floats. */
   void (*transpose) (const float *src, size_t src_stride, int n_rows, int n_cols, float *dst);
   void (*dense) (const KvasirDense *dense);
-  /* out[i][row] = in[i] . rows[row], in [n][width], out [n][KVASIR_TILE]. NULL: not there. */
+  /* Rounds @x as a row of Q8_0 is, and multiplies the scales with @scale; n is a multiple of 32. */
+  void (*round_query) (const float *x, int64_t n, float scale, KvasirQueryBlock *blocks);
+  /* For each head out[i][row] = in[i] . rows[row], in [n][width], out [n][KVASIR_TILE]. NULL: not
+   * there. */
   void (*score) (const KvasirTileProduct *product);
-  /* out[i] += sum over rows of in[i][row] rows[row], in [n][KVASIR_TILE], out [n][width]. NULL
-   * with score. */
+  /* Queries for keys of Q8_0 are blocks, those of a query at the beginning of its floats. */
+  bool scores_blocks;
+  /* For each head out[i] = factors[i] out[i] + sum over rows of in[i][row] rows[row], in
+   * [n][KVASIR_TILE], out [n][width]. NULL with score. */
   void (*mix) (const KvasirTileProduct *product);
-  /* One tile of an online softmax: @scores become exp (score - max) where the bit of @open is 1
-   * and 0 elsewhere; *max and *sum are brought up to date. Returns what earlier sums are
-   * multiplied with. @open is not 0. */
-  float (*softmax) (float scores[KVASIR_TILE], uint64_t open, float *max, float *sum);
+  /* Scores become exp (score - max) where the bit of a row's word is 1 and 0 elsewhere, max and sum
+   * are brought up to date, and factors become what earlier sums are multiplied with. A row whose
+   * word is 0 only has its scores cleared. */
+  void (*softmax) (const KvasirTileSoftmax *softmax);
 } KvasirCpuKernels;
 
 extern const KvasirCpuKernels kvasir_scalar_kernels;

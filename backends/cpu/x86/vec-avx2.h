@@ -198,12 +198,22 @@ vec_transpose (const float *src, size_t src_stride, float *dst, size_t dst_strid
     }
 }
 
-/* Lane i is the sum of the lanes of v[i]. */
+/* The three steps in which eight vectors become one whose lane i is the sum of the lanes of the
+ * i-th: each adds up halves of what its two arguments, neighbours, still hold. */
 static inline Vec
-vec_sum_each (const Vec v[LANES])
+vec_sum_ones (Vec a, Vec b)
 {
-  __m256 a = _mm256_hadd_ps (_mm256_hadd_ps (v[0], v[1]), _mm256_hadd_ps (v[2], v[3]));
-  __m256 b = _mm256_hadd_ps (_mm256_hadd_ps (v[4], v[5]), _mm256_hadd_ps (v[6], v[7]));
+  return _mm256_hadd_ps (a, b);
+}
 
+static inline Vec
+vec_sum_twos (Vec a, Vec b)
+{
+  return _mm256_hadd_ps (a, b);
+}
+
+static inline Vec
+vec_sum_fours (Vec a, Vec b)
+{
   return _mm256_add_ps (_mm256_permute2f128_ps (a, b, 0x20), _mm256_permute2f128_ps (a, b, 0x31));
 }

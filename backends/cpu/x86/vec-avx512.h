@@ -198,24 +198,31 @@ vec_transpose (const float *src, size_t src_stride, float *dst, size_t dst_strid
     }
 }
 
-/* Lane i is the sum of the lanes of v[i]. */
+/* The four steps in which sixteen vectors become one whose lane i is the sum of the lanes of the
+ * i-th: each adds up halves of what its two arguments, neighbours, still hold. */
 static inline Vec
-vec_sum_each (const Vec v[LANES])
+vec_sum_ones (Vec a, Vec b)
 {
-  __m512 b[8], c[4], d[2];
+  return _mm512_add_ps (_mm512_unpacklo_ps (a, b), _mm512_unpackhi_ps (a, b));
+}
 
-  for (int i = 0; i < 8; i++)
-    b[i] = _mm512_add_ps (_mm512_unpacklo_ps (v[2 * i], v[2 * i + 1]),
-                          _mm512_unpackhi_ps (v[2 * i], v[2 * i + 1]));
-  for (int i = 0; i < 4; i++)
-    {
-      __m512d x = _mm512_castps_pd (b[2 * i]), y = _mm512_castps_pd (b[2 * i + 1]);
-      c[i] = _mm512_add_ps (_mm512_castpd_ps (_mm512_unpacklo_pd (x, y)),
-                            _mm512_castpd_ps (_mm512_unpackhi_pd (x, y)));
-    }
-  for (int i = 0; i < 2; i++)
-    d[i] = _mm512_add_ps (_mm512_shuffle_f32x4 (c[2 * i], c[2 * i + 1], 0x88),
-                          _mm512_shuffle_f32x4 (c[2 * i], c[2 * i + 1], 0xdd));
-  return _mm512_add_ps (_mm512_shuffle_f32x4 (d[0], d[1], 0x88),
-                        _mm512_shuffle_f32x4 (d[0], d[1], 0xdd));
+static inline Vec
+vec_sum_twos (Vec a, Vec b)
+{
+  __m512d x = _mm512_castps_pd (a), y = _mm512_castps_pd (b);
+
+  return _mm512_add_ps (_mm512_castpd_ps (_mm512_unpacklo_pd (x, y)),
+                        _mm512_castpd_ps (_mm512_unpackhi_pd (x, y)));
+}
+
+static inline Vec
+vec_sum_fours (Vec a, Vec b)
+{
+  return _mm512_add_ps (_mm512_shuffle_f32x4 (a, b, 0x88), _mm512_shuffle_f32x4 (a, b, 0xdd));
+}
+
+static inline Vec
+vec_sum_eights (Vec a, Vec b)
+{
+  return vec_sum_fours (a, b);
 }

@@ -233,31 +233,54 @@ dense (const KvasirDense *d)
     dense_columns (d, col, 1, d->n_cols - col < LANES ? d->n_cols - col : LANES);
 }
 
-static float
-softmax (float scores[KVASIR_TILE], uint64_t open, float *max, float *sum)
+INLINE float
+max_of_open (const float *scores, uint64_t open, float max)
 {
-  const Vec closed = vec_set1 (-INFINITY);
-  Vec top = vec_set1 (*max), total = vec_set1 (0);
+  Vec top = vec_set1 (max);
 
   for (int i = 0; i < KVASIR_TILE; i += LANES)
     {
       Vec s = vec_load (scores + i);
       if (~open != 0)
-        s = vec_select (vec_mask (open >> i), s, closed);
+        s = vec_select (vec_mask (open >> i), s, vec_set1 (-INFINITY));
       top = vec_max (top, s);
     }
-  float new_max = vec_max_of_lanes (top), factor = expf (*max - new_max);
+  return vec_max_of_lanes (top);
+}
+
+INLINE float
+exp_of_open (float *scores, uint64_t open, float max)
+{
+  Vec total = vec_set1 (0);
+
   for (int i = 0; i < KVASIR_TILE; i += LANES)
     {
-      Vec s = vec_exp (vec_sub (vec_load (scores + i), vec_set1 (new_max)));
+      Vec s = vec_exp (vec_sub (vec_load (scores + i), vec_set1 (max)));
       if (~open != 0)
         s = vec_select (vec_mask (open >> i), s, vec_set1 (0));
       total = vec_add (total, s);
       vec_store (scores + i, s);
     }
-  *sum = *sum * factor + vec_sum (total);
-  *max = new_max;
-  return factor;
+  return vec_sum (total);
+}
+
+/* Each step for all rows, so that none waits for its own. */
+static void
+softmax (const KvasirTileSoftmax *s)
+{
+  float tops[LANES] = { 0 }, factors[LANES];
+
+  for (int i = 0; i < s->n; i++)
+    tops[i] = max_of_open (s->scores + i * KVASIR_TILE, s->open[i], s->max[i]);
+  vec_store (factors, vec_exp (vec_sub (vec_load_n (s->max, s->n), vec_load (tops))));
+  for (int i = 0; i < s->n; i++)
+    {
+      float factor = s->open[i] != 0 ? factors[i] : 1;
+      s->sum[i] =
+          s->sum[i] * factor + exp_of_open (s->scores + i * KVASIR_TILE, s->open[i], tops[i]);
+      s->max[i] = tops[i];
+      s->factors[i] = factor;
+    }
 }
 
 static void

@@ -137,5 +137,6 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
     .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
     .update = update_line, .rotate = rotate, .quantize = quantize, .products = its_products,       \
     .transpose = transpose, .dense = dense, .hadamard = hadamard, .turn = turn, .score = score,    \
-    .mix = mix, .softmax = softmax, .reads_packed = order,                                         \
+    .scores_blocks = LANES == 16, .round_query = round_query, .mix = mix, .softmax = softmax,      \
+    .reads_packed = order,                                                                         \
   }
