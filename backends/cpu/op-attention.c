@@ -84,8 +84,9 @@ finish_row (
       factor = expf (max - top);
       sum = sum * factor + expf (sink - top);
     }
+  factor = sum > 0 ? factor / sum : 0;
   for (int64_t i = 0; i < p->head_dim_v; i++)
-    dst[i] = sum > 0 ? out[i] * factor / sum : 0;
+    dst[i] = out[i] * factor;
 }
 
 static int64_t
@@ -237,6 +238,30 @@ count_merge (const KvasirOpItem *item, const KvasirOpRun *run)
   return is_split (item->node, run) ? get_n_tokens (item->node) : 0;
 }
 
+/* What the sum of each split is multiplied with; returns the sum of all. */
+static float
+weigh_splits (const KvasirOpItem *item,
+              const KvasirOpRun *run,
+              int64_t stream,
+              int64_t row,
+              float *max,
+              float factors[MAX_SPLITS])
+{
+  int64_t n_splits = get_n_splits (item, run);
+  float sum = 0;
+
+  *max = -INFINITY;
+  for (int64_t i = 0; i < n_splits; i++)
+    *max = fmaxf (*max, get_split_state (item, run, i, stream).max[row]);
+  for (int64_t i = 0; i < n_splits; i++)
+    {
+      KvasirAttentionState state = get_split_state (item, run, i, stream);
+      factors[i] = state.max[row] == -INFINITY ? 0 : expf (state.max[row] - *max);
+      sum += state.sum[row] * factors[i];
+    }
+  return sum;
+}
+
 static void
 merge_row (const KvasirOpItem *item, const KvasirOpRun *run, int64_t head, int64_t token)
 {
@@ -246,21 +271,18 @@ merge_row (const KvasirOpItem *item, const KvasirOpRun *run, int64_t head, int64
   int64_t stream = token / n_tokens, n_splits = get_n_splits (item, run);
   int64_t row = (head / group * n_tokens + token % n_tokens) * group + head % group;
   float *out = (float *) (void *) run->scratch;
-  float max = -INFINITY, sum = 0;
+  float factors[MAX_SPLITS], max;
+  float sum = weigh_splits (item, run, stream, row, &max, factors);
+  KvasirDense merge = { .n_rows = 1,
+                        .n_cols = p->head_dim_v,
+                        .depth = (int) n_splits,
+                        .a = factors,
+                        .b = get_split_state (item, run, 0, stream).out + row * p->head_dim_v,
+                        .b_stride =
+                            kvasir_attention_get_state_floats (p, p->n_heads * get_n_tokens (node)),
+                        .c = out };
 
-  memset (out, 0, (size_t) p->head_dim_v * sizeof (float));
-  for (int64_t i = 0; i < n_splits; i++)
-    max = fmaxf (max, get_split_state (item, run, i, stream).max[row]);
-  for (int64_t i = 0; i < n_splits; i++)
-    {
-      KvasirAttentionState state = get_split_state (item, run, i, stream);
-      if (state.max[row] == -INFINITY)
-        continue;
-      float factor = expf (state.max[row] - max);
-      sum += state.sum[row] * factor;
-      for (int64_t j = 0; j < p->head_dim_v; j++)
-        out[j] += state.out[row * p->head_dim_v + j] * factor;
-    }
+  run->kernels->dense (&merge);
   finish_row (node, head, token, max, sum, out);
 }
 
@@ -297,8 +319,9 @@ kvasir_attention_describe (const KvasirTensor *node, KvasirOpShape *shape)
   shape->stages[shape->n_stages++] = &attend_stage;
   shape->stages[shape->n_stages++] = &merge_stage;
   shape->slot_kind = KVASIR_SLOT_PARTS;
+  /* Merging reads whole vectors of the last sums. */
   shape->slot_bytes =
-      MAX_SPLITS * kvasir_attention_get_state_floats (p, p->n_heads * n) * sizeof (float);
+      (MAX_SPLITS * kvasir_attention_get_state_floats (p, p->n_heads * n) + 16) * sizeof (float);
   shape->scratch_bytes =
       kvasir_attention_get_scratch_floats (p, get_max_rows (p, get_n_tokens (node))) *
       sizeof (float);
