@@ -73,6 +73,8 @@ build (const KvasirModel *model, KvasirModelBuild *step)
 
 const KvasirArch kvasir_arch_bloom = {
   .name = "bloom",
+  .needs_norm_biases = TRUE,
+  .needs_biases = TRUE,
   .setup = setup_bloom,
   .load = load,
   .build = build,

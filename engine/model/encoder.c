@@ -10,7 +10,7 @@ read_pooling (KvasirHparams *hp, KvasirKeys *keys, GError **error)
   if (!kvasir_keys_has (keys, "pooling_type"))
     return TRUE;
   if (!kvasir_gguf_get_i64 (keys->gguf, keys->key, &found))
-    return kvasir_keys_fail (keys, error, "a whole number expected");
+    return kvasir_keys_fail_kind (keys, "a whole number", error);
   if (found < KVASIR_POOLING_NONE || found > KVASIR_POOLING_LAST)
     return kvasir_keys_refuse (keys, error,
                                "0 (none), 1 (mean), 2 (first) or 3 (last) supported, "

@@ -46,6 +46,8 @@ setup_neox (KvasirModel *model, GError **error)
 
 const KvasirArch kvasir_arch_codeshell = {
   .name = "codeshell",
+  .needs_norm_biases = TRUE,
+  .needs_biases = TRUE,
   .setup = setup_neox,
   .load = kvasir_load_layers,
   .net = &net,
@@ -54,6 +56,8 @@ const KvasirArch kvasir_arch_codeshell = {
 
 const KvasirArch kvasir_arch_gpt2 = {
   .name = "gpt2",
+  .needs_norm_biases = TRUE,
+  .needs_biases = TRUE,
   .setup = setup_gpt2,
   .load = load_gpt2,
   .build = build_gpt2,
@@ -62,6 +66,7 @@ const KvasirArch kvasir_arch_gpt2 = {
 
 const KvasirArch kvasir_arch_nemotron = {
   .name = "nemotron",
+  .needs_norm_biases = TRUE,
   .setup = setup_neox,
   .load = kvasir_load_layers,
   .net = &nemotron_net,
@@ -70,6 +75,8 @@ const KvasirArch kvasir_arch_nemotron = {
 
 const KvasirArch kvasir_arch_starcoder = {
   .name = "starcoder",
+  .needs_norm_biases = TRUE,
+  .needs_biases = TRUE,
   .setup = setup_gpt2,
   .load = load_gpt2,
   .build = build_gpt2,
@@ -78,6 +85,8 @@ const KvasirArch kvasir_arch_starcoder = {
 
 const KvasirArch kvasir_arch_starcoder2 = {
   .name = "starcoder2",
+  .needs_norm_biases = TRUE,
+  .needs_biases = TRUE,
   .setup = setup_neox,
   .load = kvasir_load_layers,
   .net = &net,

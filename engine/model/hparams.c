@@ -33,7 +33,7 @@ read_per_layer (KvasirKeys *keys,
         return kvasir_keys_fail (keys, error, "this key is expected and missing");
       if (kvasir_gguf_has_key (keys->gguf, keys->key) &&
           !kvasir_gguf_get_i64 (keys->gguf, keys->key, &value[0]))
-        return kvasir_keys_fail (keys, error, "a whole number expected");
+        return kvasir_keys_fail_kind (keys, "a whole number", error);
       for (guint i = 1; i < hp->n_layers; i++)
         value[i] = value[0];
     }
@@ -113,7 +113,8 @@ read_scaling_type (KvasirKeys *keys, KvasirHparams *hp, GError **error)
 
   hp->rope_scaling = KVASIR_ROPE_SCALING_LINEAR;
   if (type == NULL)
-    return TRUE;
+    return !kvasir_gguf_has_key (keys->gguf, keys->key) ||
+           kvasir_keys_fail_kind (keys, "a text", error);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     if (strcmp (type, names[i]) == 0)
       {
@@ -138,11 +139,33 @@ read_yarn (KvasirKeys *keys, KvasirHparams *hp, GError **error)
   rope->beta_slow = 1;
   if (!kvasir_keys_get_float (keys, "rope.scaling.yarn_ext_factor", &rope->ext_factor, error) ||
       !kvasir_keys_get_float (keys, "rope.scaling.yarn_attn_factor", &own, error) ||
-      !kvasir_keys_get_float (keys, "rope.scaling.yarn_beta_fast", &rope->beta_fast, error) ||
-      !kvasir_keys_get_float (keys, "rope.scaling.yarn_beta_slow", &rope->beta_slow, error))
+      !kvasir_keys_get_float (keys, "rope.scaling.yarn_beta_fast", &rope->beta_fast, error))
+    return FALSE;
+  if (rope->beta_fast <= 0)
+    return kvasir_keys_fail (keys, error, "above 0 expected, %g found", (double) rope->beta_fast);
+  if (!kvasir_keys_get_float (keys, "rope.scaling.yarn_beta_slow", &rope->beta_slow, error))
     return FALSE;
   rope->attn_factor *= own;
-  return TRUE;
+  kvasir_keys_name (keys, "rope.scaling.yarn_beta_slow");
+  return rope->beta_slow > 0 ||
+         kvasir_keys_fail (keys, error, "above 0 expected, %g found", (double) rope->beta_slow);
+}
+
+/* No two families agree on a number, so there is no default. */
+static gboolean
+read_epsilons (KvasirKeys *keys, KvasirHparams *hp, GError **error)
+{
+  if (!kvasir_keys_has (keys, "attention.layer_norm_epsilon") &&
+      !kvasir_keys_has (keys, "attention.layer_norm_rms_epsilon"))
+    return kvasir_keys_fail (keys, error, "this key is expected and missing");
+  if (!kvasir_keys_get_float (keys, "attention.layer_norm_epsilon", &hp->norm_eps, error))
+    return FALSE;
+  if (hp->norm_eps < 0)
+    return kvasir_keys_fail (keys, error, "0 or more expected, %g found", (double) hp->norm_eps);
+  if (!kvasir_keys_get_float (keys, "attention.layer_norm_rms_epsilon", &hp->rms_eps, error))
+    return FALSE;
+  return hp->rms_eps >= 0 ||
+         kvasir_keys_fail (keys, error, "0 or more expected, %g found", (double) hp->rms_eps);
 }
 
 static gboolean
@@ -288,9 +311,7 @@ kvasir_hparams_read (KvasirHparams *self,
       !kvasir_keys_get_size (&keys, "context_length", KVASIR_MAX_CONTEXT, &self->n_ctx_train,
                              error) ||
       !read_layers (&keys, self, lowest, error) || !read_heads (&keys, self, error) ||
-      !kvasir_keys_get_float (&keys, "attention.layer_norm_rms_epsilon", &self->rms_eps, error) ||
-      !kvasir_keys_get_float (&keys, "attention.layer_norm_epsilon", &self->norm_eps, error) ||
-      !read_rope (&keys, self, error))
+      !read_epsilons (&keys, self, error) || !read_rope (&keys, self, error))
     return FALSE;
   fill_layers (self);
   return TRUE;

@@ -36,6 +36,36 @@ kvasir_keys_refuse (const KvasirKeys *keys, GError **error, const char *format, 
   return FALSE;
 }
 
+static const char *
+describe_kind (KvasirGgufType type)
+{
+  switch (type)
+    {
+    case KVASIR_GGUF_STRING:
+      return "a text";
+    case KVASIR_GGUF_ARRAY:
+      return "an array";
+    case KVASIR_GGUF_BOOL:
+      return "true or false";
+    case KVASIR_GGUF_F32:
+    case KVASIR_GGUF_F64:
+      return "a floating point number";
+    default:
+      return "a whole number";
+    }
+}
+
+gboolean
+kvasir_keys_fail_kind (const KvasirKeys *keys, const char *expected, GError **error)
+{
+  KvasirGgufType type = KVASIR_GGUF_U32;
+
+  for (guint i = 0; i < kvasir_gguf_get_n_keys (keys->gguf); i++)
+    if (strcmp (kvasir_gguf_get_key (keys->gguf, i, &type), keys->key) == 0)
+      break;
+  return kvasir_keys_fail (keys, error, "%s expected, %s found", expected, describe_kind (type));
+}
+
 const char *
 kvasir_keys_name (KvasirKeys *keys, const char *name)
 {
@@ -57,7 +87,7 @@ kvasir_keys_get_size (KvasirKeys *keys, const char *name, guint max, guint *valu
       return kvasir_keys_fail (keys, error, "this key is expected and missing");
     }
   if (!kvasir_gguf_get_i64 (keys->gguf, keys->key, &found))
-    return kvasir_keys_fail (keys, error, "a whole number expected");
+    return kvasir_keys_fail_kind (keys, "a whole number", error);
   if (found < 1 || found > max)
     return kvasir_keys_fail (keys, error, "1 to %u expected, %" G_GINT64_FORMAT " found", max,
                              found);
@@ -73,7 +103,7 @@ kvasir_keys_get_count (KvasirKeys *keys, const char *name, guint max, guint *val
   if (!kvasir_keys_has (keys, name))
     return TRUE;
   if (!kvasir_gguf_get_i64 (keys->gguf, keys->key, &found))
-    return kvasir_keys_fail (keys, error, "a whole number expected");
+    return kvasir_keys_fail_kind (keys, "a whole number", error);
   if (found < 0 || found > max)
     return kvasir_keys_fail (keys, error, "0 to %u expected, %" G_GINT64_FORMAT " found", max,
                              found);
@@ -91,7 +121,7 @@ kvasir_keys_get_float (KvasirKeys *keys, const char *name, float *value, GError 
   if (!kvasir_gguf_has_key (keys->gguf, keys->key))
     return TRUE;
   if (!kvasir_gguf_get_f32 (keys->gguf, keys->key, &found))
-    return kvasir_keys_fail (keys, error, "a floating point number expected");
+    return kvasir_keys_fail_kind (keys, "a floating point number", error);
   if (!isfinite (found))
     return kvasir_keys_fail (keys, error, "a finite number expected, %g found", (double) found);
   *value = found;
@@ -123,7 +153,7 @@ gboolean
 kvasir_keys_get_bool (KvasirKeys *keys, const char *name, gboolean *value, GError **error)
 {
   return !kvasir_keys_has (keys, name) || kvasir_gguf_get_bool (keys->gguf, keys->key, value) ||
-         kvasir_keys_fail (keys, error, "true or false expected");
+         kvasir_keys_fail_kind (keys, "true or false", error);
 }
 
 gboolean

@@ -32,6 +32,8 @@ gboolean kvasir_keys_has (KvasirKeys *keys, const char *name);
 gboolean kvasir_keys_fail (const KvasirKeys *keys, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
 
+/* The same for a value of another kind than @expected. */
+gboolean kvasir_keys_fail_kind (const KvasirKeys *keys, const char *expected, GError **error);
 /* The same for a setting that is right but not written yet: KVASIR_ENGINE_ERROR_UNSUPPORTED. */
 gboolean kvasir_keys_refuse (const KvasirKeys *keys, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);

@@ -19,6 +19,19 @@ kvasir_load_optional (
 }
 
 gboolean
+kvasir_load_bias (KvasirModel *model,
+                  gint il,
+                  const char *name,
+                  gint64 n,
+                  gboolean is_needed,
+                  KvasirTensor **t,
+                  GError **error)
+{
+  return is_needed ? kvasir_load_vector (model, il, name, n, t, error)
+                   : kvasir_load_optional (model, il, name, n, t, error);
+}
+
+gboolean
 kvasir_load_matrix (KvasirModel *model,
                     gint il,
                     const char *name,
@@ -61,7 +74,8 @@ load_fused (
   KvasirTensor *whole, *bias;
 
   if (!kvasir_weights_get (model->weights, il, "attn_qkv.weight", ne, &whole, error) ||
-      !kvasir_load_optional (model, il, "attn_qkv.bias", ne[1], &bias, error))
+      !kvasir_load_bias (model, il, "attn_qkv.bias", ne[1], model->arch->needs_biases, &bias,
+                         error))
     return FALSE;
   block->wq = kvasir_weights_slice (model->weights, whole, 0, rows[0]);
   block->wk = kvasir_weights_slice (model->weights, whole, rows[0], rows[1]);
@@ -80,23 +94,28 @@ load_projections (
     KvasirModel *model, gint il, const gint64 rows[3], KvasirAttentionBlock *block, GError **error)
 {
   KvasirWeights *w = model->weights;
+  const gboolean needs_biases = model->arch->needs_biases;
   const gint64 n_embd = model->hparams.n_embd;
   const gint64 q[2] = { n_embd, rows[0] }, k[2] = { n_embd, rows[1] }, v[2] = { n_embd, rows[2] };
 
   if (kvasir_weights_has (w, il, "attn_qkv.weight"))
     return load_fused (model, il, rows, block, error);
   if (!kvasir_weights_get (w, il, "attn_q.weight", q, &block->wq, error) ||
-      !kvasir_load_optional (model, il, "attn_q.bias", rows[0], &block->bq, error))
+      !kvasir_load_bias (model, il, "attn_q.bias", rows[0], needs_biases, &block->bq, error))
     return FALSE;
-  /* A layer that reads the rows of another one has only queries. */
+  /* A layer that reads the rows of another one needs only queries. */
   if (model->hparams.layers[il].share >= 0)
-    return TRUE;
+    {
+      kvasir_weights_leave (w, il, "attn_k.");
+      kvasir_weights_leave (w, il, "attn_v.");
+      return TRUE;
+    }
   return kvasir_weights_get (w, il, "attn_k.weight", k, &block->wk, error) &&
          kvasir_weights_get_optional (w, il, "attn_v.weight", v, &block->wv, error) &&
          (block->wv != NULL || model->arch->may_lack_v ||
           kvasir_weights_get (w, il, "attn_v.weight", v, &block->wv, error)) &&
-         kvasir_load_optional (model, il, "attn_k.bias", rows[1], &block->bk, error) &&
-         kvasir_load_optional (model, il, "attn_v.bias", rows[2], &block->bv, error);
+         kvasir_load_bias (model, il, "attn_k.bias", rows[1], needs_biases, &block->bk, error) &&
+         kvasir_load_bias (model, il, "attn_v.bias", rows[2], needs_biases, &block->bv, error);
 }
 
 /* The norm of @n_heads heads of q or k. */
@@ -127,6 +146,27 @@ load_head_norm (KvasirModel *model,
   g_assert_not_reached ();
 }
 
+/* Files have the norms of both or of none. */
+static gboolean
+load_head_norms (KvasirModel *model, gint il, KvasirAttentionBlock *block, GError **error)
+{
+  const KvasirLayerHparams *sizes = &model->hparams.layers[il];
+  const char *missing = NULL;
+
+  if (!load_head_norm (model, il, "attn_q_norm.weight", sizes->n_heads, &block->q_norm, error) ||
+      !load_head_norm (model, il, "attn_k_norm.weight", sizes->n_kv_heads, &block->k_norm, error))
+    return FALSE;
+  if ((block->q_norm == NULL) != (block->k_norm == NULL) && sizes->share < 0)
+    missing = block->q_norm == NULL ? "q" : "k";
+  if (missing == NULL)
+    return TRUE;
+  g_set_error (
+      error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_FILE,
+      "%s: blk.%d.attn_%s_norm.weight: a tensor beside the other norm expected, none found",
+      model->info.path, il, missing);
+  return FALSE;
+}
+
 gboolean
 kvasir_load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block, GError **error)
 {
@@ -139,13 +179,12 @@ kvasir_load_attention (KvasirModel *model, gint il, KvasirAttentionBlock *block,
   const gint64 ne[2] = { n_out, hp->n_embd };
 
   return load_projections (model, il, rows, block, error) &&
-         load_head_norm (model, il, "attn_q_norm.weight", sizes->n_heads, &block->q_norm, error) &&
-         load_head_norm (model, il, "attn_k_norm.weight", sizes->n_kv_heads, &block->k_norm,
-                         error) &&
+         load_head_norms (model, il, block, error) &&
          kvasir_load_optional (model, il, "attn_sinks.weight", sizes->n_heads, &block->sinks,
                                error) &&
          kvasir_load_matrix (model, il, "attn_output.weight", ne, &block->wo, error) &&
-         kvasir_load_optional (model, il, "attn_output.bias", hp->n_embd, &block->bo, error);
+         kvasir_load_bias (model, il, "attn_output.bias", hp->n_embd, model->arch->needs_biases,
+                           &block->bo, error);
 }
 
 static gboolean
@@ -157,8 +196,8 @@ load_attn_norm (KvasirModel *model, gint il, KvasirLayer *layer, GError **error)
     return TRUE;
   return kvasir_load_vector (model, il, "attn_norm.weight", n_embd, &layer->attn_norm, error) &&
          (!model->hparams.has_layer_norms ||
-          kvasir_load_optional (model, il, "attn_norm.bias", n_embd, &layer->attn_norm_bias,
-                                error));
+          kvasir_load_bias (model, il, "attn_norm.bias", n_embd, model->arch->needs_norm_biases,
+                            &layer->attn_norm_bias, error));
 }
 
 gboolean

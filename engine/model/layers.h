@@ -51,6 +51,14 @@ gboolean kvasir_load_optional (
     KvasirModel *model, gint il, const char *name, gint64 n, KvasirTensor **t, GError **error);
 /* post_attention_norm and post_ffw_norm of @layer. */
 gboolean kvasir_load_post_norms (KvasirModel *model, gint il, KvasirLayer *layer, GError **error);
+/* One or the other. */
+gboolean kvasir_load_bias (KvasirModel *model,
+                           gint il,
+                           const char *name,
+                           gint64 n,
+                           gboolean is_needed,
+                           KvasirTensor **t,
+                           GError **error);
 /* A matrix [@ne0, @ne1]. */
 gboolean kvasir_load_matrix (KvasirModel *model,
                              gint il,

@@ -214,6 +214,7 @@ const KvasirArch kvasir_arch_openelm = {
 
 const KvasirArch kvasir_arch_orion = {
   .name = "orion",
+  .needs_norm_biases = TRUE,
   .setup = setup_orion,
   .load = kvasir_load_layers,
   .build = kvasir_build_layers,

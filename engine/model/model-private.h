@@ -73,6 +73,9 @@ typedef struct
   const char *name;
   /* Layers may lack heads or a feed-forward net. */
   gboolean may_lack_attention;
+  /* Layer norms have biases; projections and plain nets have them. */
+  gboolean needs_norm_biases;
+  gboolean needs_biases;
   /* attn_v may be missing; the architecture's own graph says what V is then. */
   gboolean may_lack_v;
   /* (nullable) Reads own keys and says in hparams what each layer keeps, before tensors are asked

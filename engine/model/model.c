@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/error.h"
-#include "engine/model/model-private.h"
+#include "engine/model/layers.h"
 
 static void
 free_model (KvasirModel *self)
@@ -92,6 +92,18 @@ load_vocab (KvasirModel *self, GError **error)
   return TRUE;
 }
 
+/* Which of the two counts is decided once per context. */
+static gboolean
+check_both_factors (const KvasirModel *self, GError **error)
+{
+  if ((self->rope_long == NULL) == (self->rope_short == NULL))
+    return TRUE;
+  g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_FILE,
+               "%s: rope_factors_%s.weight: a tensor beside the other factors expected, none found",
+               self->info.path, self->rope_long == NULL ? "long" : "short");
+  return FALSE;
+}
+
 static gboolean
 load_rope_factors (KvasirModel *self, GError **error)
 {
@@ -103,7 +115,8 @@ load_rope_factors (KvasirModel *self, GError **error)
                           kvasir_weights_get_optional (w, -1, "rope_factors_long.weight", rope,
                                                        &self->rope_long, error) &&
                           kvasir_weights_get_optional (w, -1, "rope_factors_short.weight", rope,
-                                                       &self->rope_short, error));
+                                                       &self->rope_short, error) &&
+                          check_both_factors (self, error));
 }
 
 static gboolean
@@ -121,8 +134,8 @@ load_output (KvasirModel *self, GError **error)
   if ((!hp->has_weightless_norms &&
        !kvasir_weights_get (w, -1, name != NULL ? name : "output_norm.weight", norm,
                             &self->output_norm, error)) ||
-      !kvasir_weights_get_optional (w, -1, "output_norm.bias", norm, &self->output_norm_bias,
-                                    error) ||
+      !kvasir_load_bias (self, -1, "output_norm.bias", hp->n_embd, self->arch->needs_norm_biases,
+                         &self->output_norm_bias, error) ||
       !kvasir_weights_get_optional (w, -1, "output.weight", matrix, &self->output, error) ||
       !kvasir_weights_get_optional (w, -1, "output.bias", bias, &self->output_bias, error))
     return FALSE;
@@ -172,10 +185,31 @@ kvasir_model_load_weights (KvasirModel *self,
   return FALSE;
 }
 
+/* What a layer has and the graph does not read would be missed without a word. */
+static gboolean
+check_used (const KvasirModel *self, GError **error)
+{
+  for (guint i = 0; i < kvasir_gguf_get_n_tensors (self->gguf); i++)
+    {
+      const char *name = kvasir_gguf_get_tensor (self->gguf, i)->name;
+      guint il = 0;
+      int n_read = 0;
+
+      if (sscanf (name, "blk.%u.%n", &il, &n_read) != 1 || n_read == 0 ||
+          il >= self->hparams.n_layers || kvasir_weights_is_used (self->weights, name))
+        continue;
+      g_set_error (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_UNSUPPORTED,
+                   "%s: %s: no such tensor supported in a layer of %s, one found", self->info.path,
+                   name, self->info.arch);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 load_tensors (KvasirModel *self, const KvasirModelParams *params, GError **error)
 {
-  if (!load_ends (self, error) || !self->arch->load (self, error))
+  if (!load_ends (self, error) || !self->arch->load (self, error) || !check_used (self, error))
     return FALSE;
   if (params->no_alloc || params->weights_later)
     {

@@ -51,7 +51,7 @@ read_activation (KvasirModel *model, KvasirUnary *kind, GError **error)
         return TRUE;
       }
   if (found == NULL)
-    return kvasir_keys_fail (&keys, error, "a text expected");
+    return kvasir_keys_fail_kind (&keys, "a text", error);
   return kvasir_keys_refuse (&keys, error, "gelu or silu supported, \"%s\" found", found);
 }
 

@@ -26,6 +26,7 @@ kvasir_load_ffn (
   KvasirWeights *w = model->weights;
   const gint64 n_embd = model->hparams.n_embd;
   const gint64 up[2] = { n_embd, n_ff }, down[2] = { n_ff, n_embd };
+  const gboolean needs_biases = model->arch->needs_biases;
   gboolean ok;
 
   ok = kvasir_weights_get_optional (w, il, "ffn_gate.weight", up, &ffn->gate, error);
@@ -35,8 +36,9 @@ kvasir_load_ffn (
     ok = ok && kvasir_weights_get (w, il, "ffn_up.weight", up, &ffn->up, error);
   return ok && kvasir_weights_get (w, il, "ffn_down.weight", down, &ffn->down, error) &&
          kvasir_load_optional (model, il, "ffn_gate.bias", n_ff, &ffn->gate_bias, error) &&
-         kvasir_load_optional (model, il, "ffn_up.bias", n_ff, &ffn->up_bias, error) &&
-         kvasir_load_optional (model, il, "ffn_down.bias", n_embd, &ffn->down_bias, error);
+         kvasir_load_bias (model, il, "ffn_up.bias", n_ff, needs_biases, &ffn->up_bias, error) &&
+         kvasir_load_bias (model, il, "ffn_down.bias", n_embd, needs_biases, &ffn->down_bias,
+                           error);
 }
 
 /* Numbers of the mixture; those that are 0 in @block are expected in the file. */
@@ -240,7 +242,8 @@ load_ffn_norm (KvasirModel *model, gint il, const char *name, KvasirLayer *layer
     return kvasir_load_vector (model, il, name, n_embd, &layer->ffn_norm, error);
   return kvasir_load_vector (model, il, "ffn_norm.weight", n_embd, &layer->ffn_norm, error) &&
          (!model->hparams.has_layer_norms ||
-          kvasir_load_optional (model, il, "ffn_norm.bias", n_embd, &layer->ffn_norm_bias, error));
+          kvasir_load_bias (model, il, "ffn_norm.bias", n_embd, model->arch->needs_norm_biases,
+                            &layer->ffn_norm_bias, error));
 }
 
 static gboolean

@@ -113,7 +113,8 @@ load_norm (KvasirModel *model, gint il, const char *name, KvasirTensor *norm[2],
   g_autofree char *bias = g_strconcat (name, ".bias", NULL);
 
   return kvasir_load_vector (model, il, weight, n_embd, &norm[0], error) &&
-         kvasir_load_optional (model, il, bias, n_embd, &norm[1], error);
+         kvasir_load_bias (model, il, bias, n_embd, model->arch->needs_norm_biases, &norm[1],
+                           error);
 }
 
 /* The net's norm is ffn_norm; where falcon has two, the attention's is the second of its own. */
@@ -265,6 +266,7 @@ const KvasirArch kvasir_arch_command_r = {
 
 const KvasirArch kvasir_arch_falcon = {
   .name = "falcon",
+  .needs_norm_biases = TRUE,
   .setup = setup_neox,
   .load = load_plain,
   .build = build,
@@ -272,6 +274,8 @@ const KvasirArch kvasir_arch_falcon = {
 
 const KvasirArch kvasir_arch_gptneox = {
   .name = "gptneox",
+  .needs_norm_biases = TRUE,
+  .needs_biases = TRUE,
   .setup = setup_gptneox,
   .load = load_gptneox,
   .build = build,
@@ -279,6 +283,8 @@ const KvasirArch kvasir_arch_gptneox = {
 
 const KvasirArch kvasir_arch_phi2 = {
   .name = "phi2",
+  .needs_norm_biases = TRUE,
+  .needs_biases = TRUE,
   .setup = setup_neox,
   .load = load_plain,
   .build = build,
@@ -293,6 +299,7 @@ const KvasirArch kvasir_arch_plamo = {
 
 const KvasirArch kvasir_arch_stablelm = {
   .name = "stablelm",
+  .needs_norm_biases = TRUE,
   .setup = setup_stablelm,
   .load = load_gated,
   .build = build,

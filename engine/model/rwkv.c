@@ -159,6 +159,9 @@ load_loras (KvasirModel *model, gint il, Layer *layer, GError **error)
 {
   const Rwkv *self = model->extra;
 
+  /* The first layer has these in files, too. */
+  if (il == 0)
+    kvasir_weights_leave (model->weights, il, "time_mix_v");
   return load_lora (model, il, 'w', self->rank_w, &layer->w, error) &&
          load_lora (model, il, 'a', self->rank_a, &layer->a, error) &&
          (il == 0 || load_lora (model, il, 'v', self->rank_v, &layer->v, error)) &&

@@ -32,6 +32,7 @@ struct _KvasirWeights
   const KvasirGguf *gguf;   /* (unowned) */
   KvasirDevice *device;     /* (unowned) */
   GArray *weights;          /* (owned) of Weight */
+  GHashTable *used;         /* (owned): the names asked for and found */
   GArray *parts;            /* (owned) of Part: empty before mapping */
   KvasirPrefault *prefault; /* (owned) (nullable) */
   KvasirBuffer *buffer;     /* (owned) (nullable): the copy where it was made */
@@ -65,6 +66,7 @@ kvasir_weights_new (const KvasirGguf *gguf, KvasirDevice *device)
   self->device = device;
   self->weights = g_array_new (FALSE, TRUE, sizeof (Weight));
   g_array_set_clear_func (self->weights, clear_weight);
+  self->used = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->parts = g_array_new (FALSE, TRUE, sizeof (Part));
   g_array_set_clear_func (self->parts, clear_part);
   return self;
@@ -79,6 +81,7 @@ kvasir_weights_free (KvasirWeights *self)
   g_clear_pointer (&self->prefault, kvasir_prefault_free);
   g_array_unref (self->parts);
   g_array_unref (self->weights);
+  g_hash_table_unref (self->used);
   g_free (self);
 }
 
@@ -97,6 +100,7 @@ add_weight (KvasirWeights *self, const char *name, int type, const gint64 ne[3])
   Weight weight = { .tensor = g_new0 (KvasirTensor, 1) };
   KvasirTensor *t = weight.tensor;
 
+  g_hash_table_add (self->used, g_strdup (name));
   t->type = (KvasirType) type;
   t->ne[0] = ne[0];
   t->ne[1] = MAX (ne[1], 1);
@@ -306,6 +310,28 @@ kvasir_weights_get_plain (KvasirWeights *self,
 {
   return kvasir_weights_get (self, layer, name, ne, tensor, error) &&
          check_plain (self, (*tensor)->name, (int) (*tensor)->type, error);
+}
+
+void
+kvasir_weights_leave (KvasirWeights *self, gint layer, const char *prefix)
+{
+  char full[NAME_LEN];
+
+  make_name (full, layer, prefix);
+  for (guint i = 0; i < kvasir_gguf_get_n_tensors (self->gguf); i++)
+    {
+      const char *name = kvasir_gguf_get_tensor (self->gguf, i)->name;
+
+      if (g_str_has_prefix (name, full))
+        g_hash_table_add (self->used, g_strdup (name));
+    }
+}
+
+gboolean
+kvasir_weights_is_used (const KvasirWeights *self, const char *name)
+{
+  return g_hash_table_contains (self->used, name) || g_str_has_suffix (name, ".input_scale") ||
+         strstr (name, ".attn_rot_embd") != NULL || strstr (name, ".rotary_emb.") != NULL;
 }
 
 gboolean

@@ -57,6 +57,12 @@ gboolean kvasir_weights_get_stack (KvasirWeights *self,
                                    gboolean optional,
                                    KvasirTensor **tensor,
                                    GError **error);
+/* Tensors of @layer whose names begin with @prefix may be in the file, though no graph reads them.
+ */
+void kvasir_weights_leave (KvasirWeights *self, gint layer, const char *prefix);
+/* Whether the tensor was asked for or left, or is not for graphs: numbers for rounding activations,
+ * and tables of angles that old files have. */
+gboolean kvasir_weights_is_used (const KvasirWeights *self, const char *name);
 gboolean kvasir_weights_has (const KvasirWeights *self, gint layer, const char *name);
 /* Extent @dim of a tensor as the file says, 0 where there is none: for sizes that no key has. */
 gint64

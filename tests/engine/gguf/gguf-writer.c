@@ -49,6 +49,16 @@ put_key_u32 (GByteArray *out, const char *key, guint32 value)
 }
 
 void
+put_key_f32 (GByteArray *out, const char *key, float value)
+{
+  guint32 bits;
+
+  memcpy (&bits, &value, sizeof bits);
+  put_key (out, key, KVASIR_GGUF_F32);
+  put_u32 (out, bits);
+}
+
+void
 put_key_bool (GByteArray *out, const char *key, gboolean value)
 {
   guint8 byte = value != FALSE;

@@ -17,6 +17,7 @@ void put_header (GByteArray *out, guint32 version, guint64 n_tensors, guint64 n_
 /* A key and its type; the value follows. */
 void put_key (GByteArray *out, const char *key, KvasirGgufType type);
 void put_key_u32 (GByteArray *out, const char *key, guint32 value);
+void put_key_f32 (GByteArray *out, const char *key, float value);
 void put_key_bool (GByteArray *out, const char *key, gboolean value);
 void put_key_text (GByteArray *out, const char *key, const char *text);
 void put_key_texts (GByteArray *out, const char *key, const char *const *texts, gsize n);

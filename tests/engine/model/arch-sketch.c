@@ -51,6 +51,28 @@ read_arch_sketch (const char *name, guint n_layers)
   return g_string_free (out, FALSE);
 }
 
+static gint
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+GPtrArray *
+find_sketches (void)
+{
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *folder = g_build_filename (g_getenv ("KVASIR_TEST_DATA"), "archs", NULL);
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  g_assert_nonnull (dir);
+  while ((name = g_dir_read_name (dir)) != NULL)
+    if (g_str_has_suffix (name, ".sketch"))
+      g_ptr_array_add (names, g_strndup (name, strlen (name) - strlen (".sketch")));
+  g_ptr_array_sort (names, compare_names);
+  return names;
+}
+
 /* FNV-1a */
 static guint64
 hash_name (const char *name)

@@ -11,6 +11,9 @@
 
 G_BEGIN_DECLS
 
+/* Returns: (transfer full) (element-type utf8): the names of all of them, sorted */
+GPtrArray *find_sketches (void);
+
 /* The text of tests/data/archs/@name.sketch with its layers written out, as many as the file says
  * or, where @n_layers is above 0, so many. Returns: (transfer full) */
 char *read_arch_sketch (const char *name, guint n_layers);

@@ -69,17 +69,6 @@ add_lines (GPtrArray *lines, const char *text)
 }
 
 static void
-put_f32 (GByteArray *out, const char *key, const char *value)
-{
-  float number = (float) g_ascii_strtod (value, NULL);
-  guint32 bits;
-
-  memcpy (&bits, &number, sizeof bits);
-  put_key (out, key, KVASIR_GGUF_F32);
-  put_u32 (out, bits);
-}
-
-static void
 put_line_of_key (GByteArray *out, const Line *line, const char *key)
 {
   const char *kind = line->words[0], *value = line->words[2];
@@ -94,7 +83,7 @@ put_line_of_key (GByteArray *out, const Line *line, const char *key)
   if (strcmp (kind, "u32") == 0)
     put_key_u32 (out, key, (guint32) g_ascii_strtoull (value, NULL, 10));
   else if (strcmp (kind, "f32") == 0)
-    put_f32 (out, key, value);
+    put_key_f32 (out, key, (float) g_ascii_strtod (value, NULL));
   else if (strcmp (kind, "bool") == 0)
     put_key_bool (out, key, strcmp (value, "true") == 0);
   else if (strcmp (kind, "text") == 0)

@@ -36,6 +36,19 @@ add_u32 (Writer *self, const char *name, guint32 value)
 }
 
 static void
+add_epsilon (Writer *self)
+{
+  static const char name[] = "attention.layer_norm_rms_epsilon";
+  g_autofree char *key =
+      g_strdup_printf ("%s.%s", self->lie->arch ? self->lie->arch : "llama", name);
+
+  if (is_named (self->lie->drop, name) || g_strcmp0 (self->lie->float_key, key) == 0)
+    return;
+  put_key_f32 (self->keys, key, 1e-5f);
+  self->n_keys++;
+}
+
+static void
 add_tensor (Writer *self, const char *name, gint64 ne0, gint64 ne1)
 {
   const gboolean is_lie = is_named (self->lie->tensor, name);
@@ -58,8 +71,6 @@ static void
 add_keys (Writer *self)
 {
   const ModelLie *lie = self->lie;
-  guint32 bits;
-
   put_key_text (self->keys, "general.architecture", lie->arch ? lie->arch : "llama");
   put_key_text (self->keys, "tokenizer.ggml.model", "none");
   self->n_keys = 2;
@@ -70,14 +81,11 @@ add_keys (Writer *self)
   add_u32 (self, "feed_forward_length", 16);
   add_u32 (self, "attention.head_count", 2);
   add_u32 (self, "attention.head_count_kv", 1);
+  add_epsilon (self);
   if (lie->text_key != NULL)
     put_key_text (self->keys, lie->text_key, lie->text);
   if (lie->float_key != NULL)
-    {
-      put_key (self->keys, lie->float_key, KVASIR_GGUF_F32);
-      memcpy (&bits, &lie->float_value, sizeof bits);
-      put_u32 (self->keys, bits);
-    }
+    put_key_f32 (self->keys, lie->float_key, lie->float_value);
   self->n_keys += (lie->text_key != NULL) + (lie->float_key != NULL);
 }
 

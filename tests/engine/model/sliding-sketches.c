@@ -7,6 +7,7 @@ begin (GString *text, const char *arch, guint n_layers)
                           "arch %s\nu32 vocab_size 6\nu32 block_count %u\nu32 context_length 64\n"
                           "u32 embedding_length 8\nu32 feed_forward_length 16\n"
                           "u32 attention.head_count 2\nu32 attention.head_count_kv 1\n"
+                          "f32 attention.layer_norm_rms_epsilon 1e-5\n"
                           "tensor token_embd.weight 8 6\ntensor output_norm.weight 8\n",
                           arch, n_layers);
 }

@@ -296,29 +296,6 @@ add_test (gpointer name, gpointer user_data)
   g_test_add (path, Fixture, name, set_up, test_arch, tear_down);
 }
 
-static gint
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-/* The names of the sketches, sorted. */
-static GPtrArray *
-find_sketches (void)
-{
-  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *folder = make_path ("", "");
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  g_assert_nonnull (dir);
-  while ((name = g_dir_read_name (dir)) != NULL)
-    if (g_str_has_suffix (name, ".sketch"))
-      g_ptr_array_add (names, g_strndup (name, strlen (name) - strlen (".sketch")));
-  g_ptr_array_sort (names, compare_names);
-  return names;
-}
-
 int
 main (int argc, char **argv)
 {

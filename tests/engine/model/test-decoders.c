@@ -16,6 +16,7 @@
   "u32 embedding_length 8\n"                                                                       \
   "u32 feed_forward_length 16\n"                                                                   \
   "u32 attention.head_count 2\n"                                                                   \
+  "f32 attention.layer_norm_rms_epsilon 1e-5\n"                                                    \
   "tensor token_embd.weight 8 6\n"
 
 #define NORMS                                                                                      \
@@ -75,6 +76,9 @@ static const char bloom[] =
     "tensor output_norm.bias 8\n"
     "tensor blk.0.attn_norm.bias 8\n"
     "tensor blk.0.attn_qkv.bias 24\n"
+    "tensor blk.0.attn_output.bias 8\n"
+    "tensor blk.0.ffn_up.bias 16\n"
+    "tensor blk.0.ffn_down.bias 8\n"
     "tensor blk.0.ffn_norm.bias 8\n";
 
 static const char mpt[] =

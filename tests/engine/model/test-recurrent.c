@@ -38,6 +38,14 @@ put (GByteArray *bytes, const char *arch, const Key *key)
     put_key_u32 (bytes, name, key->value);
 }
 
+static void
+put_epsilon (GByteArray *bytes, const char *arch)
+{
+  g_autofree char *name = g_strdup_printf ("%s.attention.layer_norm_epsilon", arch);
+
+  put_key_f32 (bytes, name, 1e-5f);
+}
+
 /* @change: (nullable): a key that replaces the file's, or comes behind them */
 static KvasirGguf *
 make_file (const File *file, const Key *change)
@@ -60,7 +68,8 @@ make_file (const File *file, const Key *change)
       put (keys, file->arch, change);
       n++;
     }
-  put_header (bytes, 3, 0, n);
+  put_epsilon (keys, file->arch);
+  put_header (bytes, 3, 0, n + 1);
   g_byte_array_append (bytes, keys->data, keys->len);
   gguf = open_bytes (bytes->data, bytes->len, &error);
   g_assert_no_error (error);
@@ -406,6 +415,7 @@ test_refusal (gconstpointer data)
 
 #define ENDS                                                                                       \
   "u32 vocab_size 6\n"                                                                             \
+  "f32 attention.layer_norm_rms_epsilon 1e-5\n"                                                    \
   "u32 context_length 64\n"                                                                        \
   "u32 embedding_length 8\n"                                                                       \
   "tensor token_embd.weight 8 6\n"                                                                 \
