@@ -6,6 +6,14 @@
  * engine; a drain is short and the engine's steps are long. */
 #define DRAIN_PRIORITY (G_PRIORITY_HIGH_IDLE + 5)
 
+/* No more often than a screen shows something new: the loop that wakes for each token takes a
+ * processor from those who compute the next one. Where showing it is slow (no GPU, many pages),
+ * less often, so that it takes no more than a part of the time, but still as something that moves.
+ */
+#define MIN_DRAIN_INTERVAL_US 16000
+#define MAX_DRAIN_INTERVAL_US 90000
+#define DRAIN_SHARE 10
+
 struct _KvasirEngineClient
 {
   GObject parent_instance;
@@ -13,6 +21,7 @@ struct _KvasirEngineClient
   KvasirDevice *device; /* (unowned) */
   KvasirWorker *worker; /* (owned) */
   GSource *source;      /* (owned): drains; made ready by the engine thread */
+  GSource *watch;       /* (owned): knows when the main loop works and when it waits */
 
   KvasirEngineState state;
   KvasirModel *model; /* (owned) (nullable) */
@@ -93,6 +102,42 @@ set_load_fraction (KvasirEngineClient *self, double fraction)
     return;
   self->load_fraction = fraction;
   g_object_notify_by_pspec (G_OBJECT (self), properties[PROP_LOAD_FRACTION]);
+}
+
+/* ---- rounds: a drain, and all the work that it makes for the main loop until the next one */
+
+/* One source for good, since to make it ready again while it is ready already changes nothing. */
+typedef struct
+{
+  GSource source;
+  gint64 begin_us;     /* of the round */
+  gint64 work_us;      /* in it so far */
+  gint64 last_work_us; /* in the one before: how much is to come is not known yet */
+  gint64 end_us;       /* atomic: written by the main thread, read by the engine's */
+} MailSource;
+
+static void
+update_end (MailSource *self)
+{
+  gint64 interval_us = CLAMP (MAX (self->work_us, self->last_work_us) * DRAIN_SHARE,
+                              MIN_DRAIN_INTERVAL_US, MAX_DRAIN_INTERVAL_US);
+  __atomic_store_n (&self->end_us, self->begin_us + interval_us, __ATOMIC_RELAXED);
+}
+
+static void
+begin_round (MailSource *self)
+{
+  self->begin_us = g_get_monotonic_time ();
+  self->last_work_us = self->work_us;
+  self->work_us = 0;
+  update_end (self);
+}
+
+static void
+add_work (MailSource *self, gint64 us)
+{
+  self->work_us += us;
+  update_end (self);
 }
 
 /* ---- following the engine */
@@ -192,29 +237,85 @@ static gboolean
 drain_cb (gpointer user_data)
 {
   g_autoptr (KvasirEngineClient) self = g_object_ref (user_data);
+  MailSource *source = (MailSource *) self->source;
   KvasirMail mail;
+  /* The round had more work than was known when its end was told. */
+  if (g_get_monotonic_time () < source->end_us)
+    {
+      g_source_set_ready_time (self->source, source->end_us);
+      return G_SOURCE_CONTINUE;
+    }
   g_source_set_ready_time (self->source, -1);
   kvasir_mail_init (&mail);
+  begin_round (source);
   kvasir_worker_drain (self->worker, &mail);
   give_out (self, &mail);
   kvasir_mail_clear (&mail);
   return G_SOURCE_CONTINUE;
 }
 
+/* ---- the main loop's own processor */
+
+typedef struct
+{
+  GSource source;
+  KvasirWorker *worker; /* (unowned) */
+  MailSource *mail;     /* (unowned) */
+  gint64 since_us;      /* the loop works, or 0: it waits */
+} Watch;
+
+/* The loop is about to wait, unless something is due already. */
 static gboolean
-dispatch_source (GSource *source, GSourceFunc callback, gpointer user_data)
+prepare_watch (GSource *source, gint *timeout_ms)
+{
+  Watch *watch = (Watch *) source;
+
+  *timeout_ms = -1;
+  if (watch->since_us > 0)
+    add_work (watch->mail, g_get_monotonic_time () - watch->since_us);
+  watch->since_us = 0;
+  kvasir_worker_make_way (watch->worker, FALSE);
+  return FALSE;
+}
+
+static gboolean
+check_watch (GSource *source)
+{
+  Watch *watch = (Watch *) source;
+
+  kvasir_worker_make_way (watch->worker, TRUE);
+  watch->since_us = g_get_monotonic_time ();
+  return FALSE;
+}
+
+static GSourceFuncs watch_funcs = { .prepare = prepare_watch, .check = check_watch };
+
+static void
+watch_loop (KvasirEngineClient *self)
+{
+  self->watch = g_source_new (&watch_funcs, sizeof (Watch));
+  ((Watch *) self->watch)->worker = self->worker;
+  ((Watch *) self->watch)->mail = (MailSource *) self->source;
+  g_source_set_static_name (self->watch, "kvasir engine way");
+  /* Before all others: they are not asked where one before them is ready. */
+  g_source_set_priority (self->watch, G_MININT);
+  g_source_attach (self->watch, NULL);
+}
+
+static gboolean
+dispatch_mail (GSource *source, GSourceFunc callback, gpointer user_data)
 {
   return callback (user_data);
 }
 
-/* One source for good: to make it ready again while it is ready already changes nothing. */
-static GSourceFuncs source_funcs = { .dispatch = dispatch_source };
+static GSourceFuncs mail_funcs = { .dispatch = dispatch_mail };
 
-/* On the engine thread. The source outlives the worker, which is all that is touched here. */
+/* On the engine thread. */
 static void
 wakeup_cb (gpointer user_data)
 {
-  g_source_set_ready_time (user_data, 0);
+  MailSource *source = user_data;
+  g_source_set_ready_time (user_data, __atomic_load_n (&source->end_us, __ATOMIC_RELAXED));
 }
 
 /* ---- the object */
@@ -224,6 +325,9 @@ kvasir_engine_client_dispose (GObject *object)
 {
   KvasirEngineClient *self = KVASIR_ENGINE_CLIENT (object);
 
+  if (self->watch != NULL)
+    g_source_destroy (self->watch);
+  g_clear_pointer (&self->watch, g_source_unref);
   g_clear_pointer (&self->worker, kvasir_worker_free);
   if (self->source != NULL)
     g_source_destroy (self->source);
@@ -302,12 +406,13 @@ kvasir_engine_client_new (KvasirDevice *device)
 
   KvasirEngineClient *self = g_object_new (KVASIR_TYPE_ENGINE_CLIENT, NULL);
   self->device = device;
-  self->source = g_source_new (&source_funcs, sizeof (GSource));
+  self->source = g_source_new (&mail_funcs, sizeof (MailSource));
   g_source_set_static_name (self->source, "kvasir engine mail");
   g_source_set_priority (self->source, DRAIN_PRIORITY);
   g_source_set_callback (self->source, drain_cb, self, NULL);
   g_source_attach (self->source, NULL);
   self->worker = kvasir_worker_new (device, wakeup_cb, self->source);
+  watch_loop (self);
   return self;
 }
 

@@ -93,6 +93,12 @@ cpu_set_n_threads (KvasirDevice *device, int n_decode, int n_prefill)
 }
 
 static void
+cpu_lend_threads (KvasirDevice *device, int n_threads)
+{
+  __atomic_store_n (&get_cpu (device)->setup.n_lent, n_threads, __ATOMIC_RELAXED);
+}
+
+static void
 cpu_get_counters (KvasirDevice *device, KvasirDeviceCounters *counters)
 {
   kvasir_pool_get_counters (get_cpu (device)->setup.pool, counters);
@@ -125,6 +131,7 @@ static const KvasirDeviceVtable cpu_vtable = {
   .synchronize = cpu_synchronize,
   .buffer_from_host = cpu_buffer_from_host,
   .set_n_threads = cpu_set_n_threads,
+  .lend_threads = cpu_lend_threads,
   .get_counters = cpu_get_counters,
   .can_pack = cpu_can_pack,
   .pack = cpu_pack,

@@ -21,7 +21,7 @@ typedef struct
   int64_t time_ns;
   int64_t waited_ns;
   int64_t retry_at; /* when one left out comes back */
-  int64_t pause_ns; /* before that */
+  int64_t pause_ns; /* before that; 0: it kept step for long */
 } KvasirPace;
 
 /* Threads for a step that begins now, 1 to @n_wanted. */

@@ -137,11 +137,12 @@ get_first_piece (const KvasirPlan *plan, const KvasirPlanPhase *phase, int threa
 static void
 share_out (KvasirPlan *plan, const KvasirPlanPhase *phase)
 {
-  for (int i = 0; i < plan->n_threads; i++)
+  const int n = plan->n_active;
+
+  for (int i = 0; i < n; i++)
     {
-      atomic_store_explicit (&plan->shares[i].next, get_first_piece (plan, phase, i),
-                             memory_order_relaxed);
-      plan->shares[i].end = get_first_piece (plan, phase, i + 1);
+      atomic_store_explicit (&plan->shares[i].next, phase->n_pieces * i / n, memory_order_relaxed);
+      plan->shares[i].end = phase->n_pieces * (i + 1) / n;
     }
 }
 
@@ -217,6 +218,26 @@ fetch_ahead (void *data)
   return false;
 }
 
+static int
+count_lent (const KvasirPlan *plan)
+{
+  return __atomic_load_n (&plan->setup->n_lent, __ATOMIC_RELAXED);
+}
+
+/* Who wants a processor gets it at the next meeting, not in the middle of a piece that all others
+ * would then wait for. */
+static void
+let_go (KvasirPlan *plan)
+{
+  int n_active = plan->n_threads - count_lent (plan);
+
+  n_active = n_active > 1 ? n_active : 1;
+  if (n_active >= plan->n_active)
+    return;
+  plan->n_active = n_active;
+  kvasir_pool_let_go (plan->setup->pool, n_active);
+}
+
 /* By the last thread to arrive: all others wait, so the scratch of any thread is free, and what
  * is decided here about going on holds for all. */
 static void
@@ -234,6 +255,7 @@ enter_phase (void *data)
   /* Comes while the serial items are computed. */
   for (int i = 0; i < N_FETCH_LAST && fetch_ahead (place); i++)
     ;
+  let_go (plan);
   run_serial (plan, phase, place->thread);
   share_out (plan, phase);
   plan->phase++;
@@ -254,13 +276,12 @@ run_phases (void *data, int thread)
 {
   KvasirPlan *plan = data;
   Place place = { .plan = plan, .thread = thread };
-  int n_shared = plan->n_phases - 1, n_threads = plan->n_threads;
+  int n_shared = plan->n_phases - 1;
 
-  for (; place.phase < n_shared && !plan->stopped; place.phase++)
+  for (; place.phase < n_shared && thread < plan->n_active && !plan->stopped; place.phase++)
     {
-      for (int i = 0; i < n_threads; i++)
-        run_share (plan, &plan->phases[place.phase], &plan->shares[(thread + i) % n_threads],
-                   thread);
+      for (int i = 0, n = plan->n_active; i < n; i++)
+        run_share (plan, &plan->phases[place.phase], &plan->shares[(thread + i) % n], thread);
       catch_up (&place);
       kvasir_pool_meet (plan->setup->pool, enter_phase, fetch_ahead, &place);
     }
@@ -273,7 +294,8 @@ run_paced (KvasirPlan *plan, KvasirPace *pace, int64_t begin)
   int64_t waited = kvasir_pool_get_wait_ns (pool);
 
   kvasir_pool_run (pool, plan->n_threads, run_phases, plan);
-  if (__atomic_load_n (&plan->setup->packed_at, __ATOMIC_RELAXED) >= begin)
+  if (plan->n_active < plan->n_threads ||
+      __atomic_load_n (&plan->setup->packed_at, __ATOMIC_RELAXED) >= begin)
     return;
   int64_t end = kvasir_pool_get_now_ns ();
   kvasir_pace_end (pace, plan->n_threads, end - begin, kvasir_pool_get_wait_ns (pool) - waited,
@@ -290,6 +312,9 @@ kvasir_cpu_plan_compute (KvasirPlan *plan, size_t first, size_t n, const KvasirS
 
   plan->step = step;
   plan->n_threads = kvasir_pace_begin (pace, is_long ? setup->n_prefill : setup->n_decode, now);
+  plan->n_threads -= count_lent (plan);
+  plan->n_threads = plan->n_threads > 1 ? plan->n_threads : 1;
+  plan->n_active = plan->n_threads;
   plan->phase = 0;
   plan->stopped = false;
   atomic_store_explicit (&plan->seen_abort, false, memory_order_relaxed);

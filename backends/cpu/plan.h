@@ -23,6 +23,7 @@ typedef struct
   int max_threads; /* that plans keep scratch for */
   int n_decode;    /* threads of steps of one token */
   int n_prefill;   /* threads of longer steps; both are reserved in the pool */
+  int n_lent;      /* threads whose processors are wanted by others now. Atomic, by any thread */
   KvasirPace decode_pace;
   KvasirPace prefill_pace;
   /* When weights were packed last, by another thread: steps beside that say nothing about how well

@@ -287,6 +287,12 @@ kvasir_pool_meet (KvasirPool *pool,
   wake (pool, &pool->held);
 }
 
+void
+kvasir_pool_let_go (KvasirPool *pool, int n_threads)
+{
+  pool->n_running = n_threads;
+}
+
 int64_t
 kvasir_pool_get_wait_ns (KvasirPool *pool)
 {

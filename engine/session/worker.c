@@ -294,6 +294,13 @@ kvasir_worker_subscribe (KvasirWorker *self, KvasirViews views)
   push (self, command);
 }
 
+void
+kvasir_worker_make_way (KvasirWorker *self, gboolean wanted)
+{
+  if (self->device->vtable->lend_threads != NULL)
+    self->device->vtable->lend_threads (self->device, wanted ? 1 : 0);
+}
+
 guint64
 kvasir_worker_seq_op (KvasirWorker *self, const KvasirSeqOp *op)
 {

@@ -103,6 +103,9 @@ guint64 kvasir_worker_drop_chat (KvasirWorker *self, guint64 chat_id);
 guint64 kvasir_worker_clear (KvasirWorker *self);
 /* Which views are shown; a snapshot of what is new follows at once. */
 void kvasir_worker_subscribe (KvasirWorker *self, KvasirViews views);
+/* Whether the caller itself wants a processor now. The engine's threads leave one free meanwhile:
+ * where all of them are at work, one that is held up by the caller would hold up all others. */
+void kvasir_worker_make_way (KvasirWorker *self, gboolean wanted);
 
 typedef enum
 {
