@@ -7,6 +7,9 @@
 
 /* Words that nobody asked for in this moment change no more often than this. */
 #define WORDS_INTERVAL_US 150000
+/* Words change with the picture, in one frame. This long after they were due they do without one.
+ */
+#define NO_PICTURE_US 100000
 /* The text form is long; while following it is made anew once a second. */
 #define TEXT_INTERVAL_US 1000000
 
@@ -203,8 +206,10 @@ kvasir_inspector_queue_words (KvasirInspector *self)
 {
   gint64 interval_us = kvasir_inspector_get_text_form (self) ? TEXT_INTERVAL_US : WORDS_INTERVAL_US;
   gint64 wait_us = self->words_us + interval_us - g_get_monotonic_time ();
-  if (self->words_source == 0)
-    self->words_source = g_timeout_add ((guint) (MAX (wait_us, 0) / 1000), words_cb, self);
+  if (wait_us <= 0)
+    kvasir_inspector_update_words (self);
+  else if (self->words_source == 0)
+    self->words_source = g_timeout_add ((guint) ((wait_us + NO_PICTURE_US) / 1000), words_cb, self);
 }
 
 /* ---- the client */

@@ -4,8 +4,11 @@
 
 #include "viz/format.h"
 
-/* New lines a few times a second: nobody reads faster, and each costs a layout. */
+/* New lines a few times a second: nobody reads faster, and each costs a layout. They come with the
+ * mail that brought the last of them, in the frame in which all else is new; where no more comes,
+ * this long after they were due. */
 #define FLUSH_INTERVAL_MS 120
+#define NO_MAIL_MS 100
 
 struct _KvasirLogPage
 {
@@ -18,6 +21,7 @@ struct _KvasirLogPage
   GtkWidget *note;
   GtkWidget *scrolled;
   guint flush_source;
+  gint64 flushed_us;
   guint scroll_source;
   gboolean following;
   gboolean at_end; /* the person looks at the newest lines */
@@ -121,14 +125,22 @@ update_note (KvasirLogPage *self)
   gtk_label_set_label (GTK_LABEL (self->note), text != NULL ? text : "");
 }
 
+static void
+flush (KvasirLogPage *self)
+{
+  g_clear_handle_id (&self->flush_source, g_source_remove);
+  self->flushed_us = g_get_monotonic_time ();
+  if (self->at_end && self->following && gtk_widget_get_mapped (GTK_WIDGET (self)))
+    kvasir_log_model_flush (self->model);
+  update_note (self);
+}
+
 static gboolean
 flush_cb (gpointer user_data)
 {
   KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
   self->flush_source = 0;
-  if (self->at_end && self->following && gtk_widget_get_mapped (GTK_WIDGET (self)))
-    kvasir_log_model_flush (self->model);
-  update_note (self);
+  flush (self);
   return G_SOURCE_REMOVE;
 }
 
@@ -136,7 +148,7 @@ static void
 queue_flush (KvasirLogPage *self)
 {
   if (self->flush_source == 0)
-    self->flush_source = g_timeout_add (FLUSH_INTERVAL_MS, flush_cb, self);
+    self->flush_source = g_timeout_add (FLUSH_INTERVAL_MS + NO_MAIL_MS, flush_cb, self);
 }
 
 void
@@ -150,7 +162,11 @@ kvasir_log_page_add_mail (KvasirLogPage *self, const KvasirMail *mail)
     kvasir_log_model_append_note (self->model, _ ("some events were lost here"));
   while ((event = kvasir_mail_next_event (mail, &offset, &data, &n_data)) != NULL)
     kvasir_log_model_append (self->model, event, data, n_data);
-  if (gtk_widget_get_mapped (GTK_WIDGET (self)))
+  if (!gtk_widget_get_mapped (GTK_WIDGET (self)))
+    return;
+  if (g_get_monotonic_time () - self->flushed_us >= FLUSH_INTERVAL_MS * 1000)
+    flush (self);
+  else
     queue_flush (self);
 }
 

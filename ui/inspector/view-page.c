@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "ui/inspector/picture.h"
 #include "ui/inspector/redraw-turns.h"
 
 #define NATURAL_WIDTH 600
@@ -14,7 +15,7 @@ struct _KvasirViewPage
   KvasirView *view;       /* (owned) */
   KvasirParts shown;      /* (owned): what the view looks at */
   KvasirParts next;       /* (owned): what it will look at when its turn comes */
-  GskRenderNode *picture; /* (owned) (nullable) */
+  KvasirPicture *picture; /* (owned) */
   GskRenderNode *mark;    /* (owned) (nullable): over the picture */
   gboolean mark_valid;
   gboolean dirty; /* the picture is older than the data, the size or the focus */
@@ -64,31 +65,6 @@ update_layout (KvasirViewPage *self)
                       gtk_widget_get_scale_factor (GTK_WIDGET (self)));
 }
 
-/* The view draws into pixels of its own: replaying its thousands of strokes each time the window
- * is composed would cost more than painting one image. */
-static GskRenderNode *
-make_picture (KvasirViewPage *self)
-{
-  gint width = gtk_widget_get_width (GTK_WIDGET (self));
-  gint height = gtk_widget_get_height (GTK_WIDGET (self));
-  gint scale = gtk_widget_get_scale_factor (GTK_WIDGET (self));
-  cairo_surface_t *surface =
-      cairo_image_surface_create (CAIRO_FORMAT_RGB24, width * scale, height * scale);
-  cairo_surface_set_device_scale (surface, scale, scale);
-  cairo_t *cr = cairo_create (surface);
-  kvasir_view_draw (self->view, cr);
-  cairo_destroy (cr);
-
-  GskRenderNode *node = gsk_cairo_node_new (&GRAPHENE_RECT_INIT (0, 0, width, height));
-  cr = gsk_cairo_node_get_draw_context (node);
-  cairo_set_source_surface (cr, surface, 0, 0);
-  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
-  cairo_paint (cr);
-  cairo_destroy (cr);
-  cairo_surface_destroy (surface);
-  return node;
-}
-
 static void
 update_description (KvasirViewPage *self, gboolean now)
 {
@@ -126,6 +102,12 @@ update_focus (KvasirViewPage *self)
   return kvasir_view_set_focus (self->view, any ? &thing : NULL);
 }
 
+static gboolean
+has_marks (KvasirViewPage *self)
+{
+  return self->locked.kind != KVASIR_THING_NONE || self->hovered.kind != KVASIR_THING_NONE;
+}
+
 static void
 redraw (KvasirViewPage *self)
 {
@@ -137,15 +119,17 @@ redraw (KvasirViewPage *self)
   gboolean hovered = find_hovered (self);
   if (update_focus (self))
     update_layout (self);
-  g_clear_pointer (&self->picture, gsk_render_node_unref);
-  self->picture = make_picture (self);
+  gboolean changed = kvasir_picture_draw (
+      self->picture, self->view, gtk_widget_get_width (GTK_WIDGET (self)),
+      gtk_widget_get_height (GTK_WIDGET (self)), gtk_widget_get_scale_factor (GTK_WIDGET (self)));
   self->mark_valid = FALSE;
   if (self->content_height != kvasir_view_get_min_height (self->view))
     {
       self->content_height = kvasir_view_get_min_height (self->view);
       gtk_widget_queue_resize (GTK_WIDGET (self));
     }
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  if (changed || self->mark != NULL || has_marks (self))
+    gtk_widget_queue_draw (GTK_WIDGET (self));
   g_signal_emit (self, signals[DRAWN], 0);
   if (hovered)
     g_signal_emit (self, signals[HOVERED], 0);
@@ -194,11 +178,13 @@ update_mark (KvasirViewPage *self)
 {
   KvasirThing locked;
   gboolean any = FALSE;
+  g_clear_pointer (&self->mark, gsk_render_node_unref);
+  self->mark_valid = TRUE;
+  if (!has_marks (self))
+    return;
   gint width = gtk_widget_get_width (GTK_WIDGET (self));
   gint height = gtk_widget_get_height (GTK_WIDGET (self));
-  g_clear_pointer (&self->mark, gsk_render_node_unref);
   self->mark = gsk_cairo_node_new (&GRAPHENE_RECT_INIT (0, 0, width, height));
-  self->mark_valid = TRUE;
   cairo_t *cr = gsk_cairo_node_get_draw_context (self->mark);
   if (self->locked.kind != KVASIR_THING_NONE &&
       kvasir_view_translate (self->view, &self->locked, &locked))
@@ -214,11 +200,9 @@ static void
 kvasir_view_page_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   KvasirViewPage *self = KVASIR_VIEW_PAGE (widget);
-  if (self->picture == NULL)
-    return;
   if (!self->mark_valid)
     update_mark (self);
-  gtk_snapshot_append_node (snapshot, self->picture);
+  kvasir_picture_snapshot (self->picture, snapshot);
   if (self->mark != NULL)
     gtk_snapshot_append_node (snapshot, self->mark);
 }
@@ -441,7 +425,7 @@ static void
 kvasir_view_page_dispose (GObject *object)
 {
   KvasirViewPage *self = KVASIR_VIEW_PAGE (object);
-  g_clear_pointer (&self->picture, gsk_render_node_unref);
+  g_clear_pointer (&self->picture, kvasir_picture_free);
   g_clear_pointer (&self->mark, gsk_render_node_unref);
   g_clear_pointer (&self->view, kvasir_view_free);
   kvasir_parts_clear (&self->shown);
@@ -492,6 +476,7 @@ kvasir_view_page_new (KvasirView *view, const char *label)
 {
   KvasirViewPage *self = g_object_new (KVASIR_TYPE_VIEW_PAGE, NULL);
   self->view = view;
+  self->picture = kvasir_picture_new ();
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
   return GTK_WIDGET (self);
 }

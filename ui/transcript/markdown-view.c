@@ -11,6 +11,11 @@
 #define MIN_INTERVAL_US (40 * G_TIME_SPAN_MILLISECOND)
 /* Widgets made at once; the rest of a long text follows while nothing else is to be done. */
 #define BATCH 12
+/* New text comes with much else that is new, and is shown in the same frame. Where no more comes,
+ * the last is shown this long after it could have been. */
+#define NO_MORE_MS 100
+/* What takes longer is left to a thread. */
+#define QUICK_US 1000
 /* A parse may use this share of the time of one processor. */
 #define LOAD_FACTOR 4
 
@@ -24,8 +29,10 @@ struct _KvasirMarkdownView
   GPtrArray *widgets;       /* (owned) of GtkWidget (unowned), for the blocks made so far */
   GtkWidget *cut_label;     /* (nullable) */
   gboolean parsing;
-  gint64 next_us; /* not before this time */
+  gint64 parse_us; /* what the last one took */
+  gint64 next_us;  /* not before this time */
   guint timeout_id;
+  guint quick_id;
   guint build_id; /* makes the next widgets, 0: all are there */
 };
 
@@ -39,6 +46,14 @@ typedef struct
 } Parse;
 
 static void start_parse (KvasirMarkdownView *self);
+
+static KvasirDocument *
+parse_text (const char *text, gboolean plain)
+{
+  gsize len = strlen (text);
+
+  return plain ? kvasir_document_new_plain (text, len) : kvasir_document_new (text, len);
+}
 
 static void
 parse_free (gpointer data)
@@ -54,9 +69,7 @@ parse_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancell
 {
   Parse *parse = data;
   gint64 from = g_get_monotonic_time ();
-  gsize len = strlen (parse->text);
-  KvasirDocument *document = parse->plain ? kvasir_document_new_plain (parse->text, len)
-                                          : kvasir_document_new (parse->text, len);
+  KvasirDocument *document = parse_text (parse->text, parse->plain);
 
   parse->us = g_get_monotonic_time () - from;
   g_task_return_pointer (task, document, (GDestroyNotify) kvasir_document_free);
@@ -139,6 +152,14 @@ show_document (KvasirMarkdownView *self, KvasirDocument *document)
 }
 
 static void
+show_parsed (KvasirMarkdownView *self, KvasirDocument *document, gint64 parse_us)
+{
+  show_document (self, document);
+  self->parse_us = parse_us;
+  self->next_us = g_get_monotonic_time () + MAX (MIN_INTERVAL_US, parse_us * LOAD_FACTOR);
+}
+
+static void
 parsed_cb (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   KvasirMarkdownView *self = KVASIR_MARKDOWN_VIEW (source);
@@ -151,8 +172,7 @@ parsed_cb (GObject *source, GAsyncResult *result, gpointer user_data)
       kvasir_document_free (document);
       return;
     }
-  show_document (self, document);
-  self->next_us = g_get_monotonic_time () + MAX (MIN_INTERVAL_US, parse->us * LOAD_FACTOR);
+  show_parsed (self, document, parse->us);
   if (self->text != NULL)
     start_parse (self);
 }
@@ -168,26 +188,50 @@ timeout_cb (gpointer user_data)
 }
 
 static void
-start_parse (KvasirMarkdownView *self)
+parse_in_thread (KvasirMarkdownView *self)
 {
-  gint64 wait_us = self->next_us - g_get_monotonic_time ();
-  g_autoptr (GTask) task = NULL;
-  Parse *parse;
+  g_autoptr (GTask) task = g_task_new (self, NULL, parsed_cb, NULL);
+  Parse *parse = g_new0 (Parse, 1);
 
-  if (self->parsing || self->timeout_id != 0)
-    return;
-  if (wait_us > 0)
-    {
-      self->timeout_id = g_timeout_add ((guint) (wait_us / 1000 + 1), timeout_cb, self);
-      return;
-    }
-  parse = g_new0 (Parse, 1);
   parse->text = g_steal_pointer (&self->text);
   parse->plain = self->plain;
-  task = g_task_new (self, NULL, parsed_cb, NULL);
   g_task_set_task_data (task, parse, parse_free);
   self->parsing = TRUE;
   g_task_run_in_thread (task, parse_thread);
+}
+
+static gboolean
+quick_cb (gpointer user_data)
+{
+  KvasirMarkdownView *self = user_data;
+  g_autofree char *text = g_steal_pointer (&self->text);
+  gint64 from = g_get_monotonic_time ();
+  KvasirDocument *document = parse_text (text, self->plain);
+
+  self->quick_id = 0;
+  show_parsed (self, document, g_get_monotonic_time () - from);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+start_parse (KvasirMarkdownView *self)
+{
+  gint64 wait_us = self->next_us - g_get_monotonic_time ();
+
+  if (self->parsing || self->quick_id != 0)
+    return;
+  if (wait_us > 0)
+    {
+      if (self->timeout_id == 0)
+        self->timeout_id = g_timeout_add ((guint) (wait_us / 1000) + NO_MORE_MS, timeout_cb, self);
+      return;
+    }
+  g_clear_handle_id (&self->timeout_id, g_source_remove);
+  if (self->document == NULL || self->parse_us >= QUICK_US)
+    parse_in_thread (self);
+  else
+    /* Behind all the pieces of text that come at once, and before the frame. */
+    self->quick_id = g_idle_add_full (G_PRIORITY_HIGH_IDLE, quick_cb, self, NULL);
 }
 
 static void
@@ -197,6 +241,7 @@ kvasir_markdown_view_dispose (GObject *object)
 
   g_clear_handle_id (&self->timeout_id, g_source_remove);
   g_clear_handle_id (&self->build_id, g_source_remove);
+  g_clear_handle_id (&self->quick_id, g_source_remove);
   if (self->widgets != NULL)
     remove_widgets (self, 0);
   g_clear_pointer (&self->widgets, g_ptr_array_unref);
