@@ -232,6 +232,17 @@ give_out (KvasirEngineClient *self, KvasirMail *mail)
     }
 }
 
+/* Only while an answer is written there is more to come than can be shown: its first token, and all
+ * that comes before, is seen at once. */
+static gboolean
+has_token (const KvasirMail *mail)
+{
+  for (guint i = 0; i < mail->notices->len; i++)
+    if (((const KvasirNotice *) g_ptr_array_index (mail->notices, i))->kind == KVASIR_NOTICE_TOKEN)
+      return TRUE;
+  return FALSE;
+}
+
 /* A handler may drop the last reference to the client in the middle of this. */
 static gboolean
 drain_cb (gpointer user_data)
@@ -247,8 +258,9 @@ drain_cb (gpointer user_data)
     }
   g_source_set_ready_time (self->source, -1);
   kvasir_mail_init (&mail);
-  begin_round (source);
   kvasir_worker_drain (self->worker, &mail);
+  if (has_token (&mail))
+    begin_round (source);
   give_out (self, &mail);
   kvasir_mail_clear (&mail);
   return G_SOURCE_CONTINUE;
