@@ -29,6 +29,13 @@ get_layout (int64_t k, int64_t n_tokens)
   return (KvasirActsLayout){ k, n_tokens, n_tokens <= KVASIR_FEW_TOKENS };
 }
 
+/* Kernels for few tokens don't read those that others are padded with. */
+static int64_t
+count_tokens_of_acts (int64_t n_tokens)
+{
+  return n_tokens <= KVASIR_FEW_TOKENS ? n_tokens : kvasir_acts_pad (n_tokens);
+}
+
 static int64_t
 count_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
 {
@@ -37,7 +44,7 @@ count_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
 
   if (!get_kernel (item->node, run->kernels)->takes_int8 || x->ne[1] == 0)
     return 0;
-  return (kvasir_acts_pad (x->ne[1]) + per_piece - 1) / per_piece;
+  return (count_tokens_of_acts (x->ne[1]) + per_piece - 1) / per_piece;
 }
 
 static void
@@ -49,7 +56,7 @@ run_quantize (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   int64_t end = token + per_piece;
   KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);
 
-  for (; token < end && token < kvasir_acts_pad (x->ne[1]); token++)
+  for (; token < end && token < count_tokens_of_acts (x->ne[1]); token++)
     {
       KvasirActs acts = kvasir_acts_get (&layout, item->slot, token);
       const void *row = kvasir_tensor_get_row (x, token, 0, 0);
@@ -160,11 +167,10 @@ min_int64 (int64_t a, int64_t b)
 }
 
 static void
-run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+multiply_part (const KvasirOpItem *item, const KvasirOpRun *run, const KvasirProductPart *part)
 {
   const KvasirTensor *node = item->node, *w = node->src[0], *x = node->src[1];
   const KvasirProductKernel *kernel = get_kernel (node, run->kernels);
-  Cut cut = cut_product (node, run);
   KvasirProduct product = {
     .type = w->type,
     .weights = w->data,
@@ -178,14 +184,8 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
     .dst = node->data,
     .dst_stride = node->nb[1] / sizeof (float),
   };
-  KvasirProductPart part = {
-    .row = piece % cut.n_row_pieces * cut.rows,
-    .token = piece / cut.n_row_pieces * cut.tokens,
-  };
 
-  part.row_end = min_int64 (part.row + cut.rows, node->ne[0]);
-  part.token_end = min_int64 (part.token + cut.tokens, node->ne[1]);
-  kvasir_packed_use (w, &product, part.row, part.row_end);
+  kvasir_packed_use (w, &product, part->row, part->row_end);
   if (kernel->takes_int8)
     {
       KvasirActsLayout layout = get_layout (w->ne[0], x->ne[1]);
@@ -198,25 +198,48 @@ run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
     }
   if (takes_blas (node, run))
     {
-      kvasir_blas_multiply (run->blas, &product, &part, run->kernels->to_float,
+      kvasir_blas_multiply (run->blas, &product, part, run->kernels->to_float,
                             (float *) (void *) run->scratch);
       return;
     }
   (node->ne[1] <= KVASIR_FEW_TOKENS ? kernel->few : kernel->many) (
-      &product, &part, run->kernels->to_float, run->scratch);
+      &product, part, run->kernels->to_float, run->scratch);
+}
+
+static void
+run_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirTensor *node = item->node;
+  Cut cut = cut_product (node, run);
+  KvasirProductPart part = {
+    .row = piece % cut.n_row_pieces * cut.rows,
+    .token = piece / cut.n_row_pieces * cut.tokens,
+  };
+
+  part.row_end = min_int64 (part.row + cut.rows, node->ne[0]);
+  part.token_end = min_int64 (part.token + cut.tokens, node->ne[1]);
+  multiply_part (item, run, &part);
+}
+
+static void
+run_multiply_part (const KvasirOpItem *item, const KvasirOpRun *run, int64_t begin, int64_t end)
+{
+  KvasirProductPart part = { .row = begin, .row_end = end, .token_end = 1 };
+
+  multiply_part (item, run, &part);
 }
 
 /* The weights of short steps come from memory. */
 static bool
-fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece, size_t at)
+fetch_multiply_part (
+    const KvasirOpItem *item, const KvasirOpRun *run, int64_t begin, int64_t end_row, size_t at)
 {
   const KvasirTensor *w = item->node->src[0];
-  Cut cut = cut_product (item->node, run);
-  int64_t first = piece % cut.n_row_pieces * cut.rows;
-  size_t n_bytes = (size_t) min_int64 (cut.rows, w->ne[1] - first) * w->nb[1];
-  const uint8_t *row = kvasir_tensor_get_row (w, first, 0, 0);
+  size_t n_bytes = (size_t) (end_row - begin) * w->nb[1];
+  const uint8_t *row = kvasir_tensor_get_row (w, begin, 0, 0);
 
-  if (item->node->ne[1] > KVASIR_FEW_TOKENS || at >= n_bytes)
+  (void) run;
+  if (at >= n_bytes)
     return false;
   const uint8_t *packed = kvasir_packed_find (w, row, n_bytes);
   size_t end = at + KVASIR_FETCH_BYTES < n_bytes ? at + KVASIR_FETCH_BYTES : n_bytes;
@@ -225,21 +248,57 @@ fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece,
   return true;
 }
 
-/* Of one token. */
+static bool
+fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece, size_t at)
+{
+  const KvasirTensor *node = item->node;
+  Cut cut = cut_product (node, run);
+  int64_t begin = piece % cut.n_row_pieces * cut.rows;
+
+  return node->ne[1] <= KVASIR_FEW_TOKENS &&
+         fetch_multiply_part (item, run, begin, min_int64 (begin + cut.rows, node->ne[0]), at);
+}
+
+/* Of the first token. */
 static void
-claim_quantize (const KvasirOpItem *item)
+claim_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
 {
   const KvasirTensor *x = item->node->src[1];
   KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);
+  KvasirActs acts = kvasir_acts_get (&layout, item->slot, 0);
+  size_t k = (size_t) x->ne[0];
 
-  kvasir_claim (x->data, (size_t) x->ne[0] * sizeof (float), false);
-  kvasir_claim (item->slot, kvasir_acts_get_bytes (&layout), true);
+  (void) run;
+  kvasir_claim (x->data, k * sizeof (float), false);
+  kvasir_claim (acts.q, k, true);
+  if (acts.fine != NULL)
+    kvasir_claim (acts.fine, k, true);
+  kvasir_claim (acts.d, k / 32 * sizeof (float), true);
+  kvasir_claim (acts.s, k / 32 * sizeof (float), true);
+  kvasir_claim (acts.s16, k / 16 * sizeof (float), true);
+}
+
+static void
+run_quantize_part (const KvasirOpItem *item, const KvasirOpRun *run, int64_t begin, int64_t end)
+{
+  const KvasirTensor *x = item->node->src[1];
+  KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);
+  KvasirActs acts = kvasir_acts_get (&layout, item->slot, 0);
+
+  acts.q += begin;
+  acts.fine = acts.fine != NULL ? acts.fine + begin : NULL;
+  acts.d += begin / 32;
+  acts.s += begin / 32;
+  acts.s16 += begin / 16;
+  run->kernels->quantize ((const float *) x->data + begin, end - begin, acts);
 }
 
 static const KvasirOpStage quantize_stage = {
   .count = count_quantize,
   .run = run_quantize,
+  .run_part = run_quantize_part,
   .claim = claim_quantize,
+  .is_elementwise = true,
   .reads_sources = true,
   .writes_slot = true,
   .is_shareable = true,
@@ -256,7 +315,9 @@ static const KvasirOpStage halve_stage = {
 static const KvasirOpStage multiply_stage = {
   .count = count_multiply,
   .run = run_multiply,
+  .run_part = run_multiply_part,
   .fetch = fetch_multiply,
+  .fetch_part = fetch_multiply_part,
   .reads_sources = true,
   .writes_dst = true,
   .reads_slot = true,
@@ -273,6 +334,15 @@ kvasir_mul_mat_get_scratch_bytes (int64_t k)
   return row > most ? row : most;
 }
 
+/* Activations are rounded part by part while other products are read still. */
+static KvasirSlotKind
+get_slot_kind (const KvasirTensor *node)
+{
+  KvasirOp op = node->src[1]->op;
+
+  return op == KVASIR_OP_GLU || op == KVASIR_OP_UNARY ? KVASIR_SLOT_INNER : KVASIR_SLOT_ACTS;
+}
+
 void
 kvasir_mul_mat_describe (const KvasirTensor *node,
                          const KvasirCpuKernels *kernels,
@@ -285,7 +355,7 @@ kvasir_mul_mat_describe (const KvasirTensor *node,
   if (get_kernel (node, kernels)->takes_int8)
     {
       shape->stages[shape->n_stages++] = &quantize_stage;
-      shape->slot_kind = KVASIR_SLOT_ACTS;
+      shape->slot_kind = get_slot_kind (node);
       shape->slot_bytes = kvasir_acts_get_bytes (&layout);
     }
   else if (kvasir_acts_are_halves (node->src[0]->type))

@@ -231,10 +231,11 @@ run_rows (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 
 /* Tables and caches, and what is much longer than a token of a small model, are left alone. */
 static void
-claim_rows (const KvasirOpItem *item)
+claim_rows (const KvasirOpItem *item, const KvasirOpRun *run)
 {
   const KvasirTensor *node = item->node;
 
+  (void) run;
   for (int i = 0; i < 2; i++)
     if (node->src[i] != NULL && node->src[i]->op != KVASIR_OP_NONE)
       kvasir_claim (node->src[i]->data, kvasir_tensor_get_span (node->src[i]), false);
@@ -246,6 +247,30 @@ const KvasirOpStage kvasir_rows_stage = {
   .count = count_rows,
   .run = run_rows,
   .claim = claim_rows,
+  .reads_sources = true,
+  .writes_dst = true,
+};
+
+static void
+run_row_part (const KvasirOpItem *item, const KvasirOpRun *run, int64_t begin, int64_t end)
+{
+  const KvasirTensor *node = item->node;
+  KvasirUnary kind = (KvasirUnary) node->params.unary.kind;
+  const float *a = node->src[0]->data, *b = node->src[1] != NULL ? node->src[1]->data : NULL;
+  float *y = (float *) node->data + begin;
+
+  if (node->op == KVASIR_OP_GLU)
+    run->kernels->glu (kind, a + begin, b + begin, y, end - begin);
+  else
+    run->kernels->unary (kind, a + begin, y, end - begin);
+}
+
+const KvasirOpStage kvasir_elements_stage = {
+  .count = count_rows,
+  .run = run_rows,
+  .run_part = run_row_part,
+  .claim = claim_rows,
+  .is_elementwise = true,
   .reads_sources = true,
   .writes_dst = true,
 };

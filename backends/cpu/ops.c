@@ -78,6 +78,11 @@ kvasir_op_describe (const KvasirTensor *node, const KvasirCpuKernels *kernels, K
     case KVASIR_OP_ATTENTION:
       kvasir_attention_describe (node, shape);
       return;
+    case KVASIR_OP_GLU:
+    case KVASIR_OP_UNARY:
+      shape->n_stages = 1;
+      shape->stages[0] = &kvasir_elements_stage;
+      return;
     default:
       shape->n_stages = 1;
       shape->stages[0] = &kvasir_rows_stage;

@@ -39,7 +39,14 @@ typedef struct
   bool (*fetch) (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece, size_t at);
   /* Asks for all that an item of one piece touches, which other threads have in their caches: one
    * line after the other would be waited for. NULL: not worth it. */
-  void (*claim) (const KvasirOpItem *item);
+  void (*claim) (const KvasirOpItem *item, const KvasirOpRun *run);
+  /* As run and fetch, of elements [begin, end) of the row that an item of one token makes. Both are
+   * multiples of 32, but for the end of the row. NULL: it is made as a whole. */
+  void (*run_part) (const KvasirOpItem *item, const KvasirOpRun *run, int64_t begin, int64_t end);
+  bool (*fetch_part) (
+      const KvasirOpItem *item, const KvasirOpRun *run, int64_t begin, int64_t end, size_t at);
+  /* Needs the same elements of its sources alone for them. */
+  bool is_elementwise;
   /* What it does with the node's slot and tensors, for ordering. */
   bool reads_sources;
   bool writes_dst;
@@ -59,6 +66,10 @@ struct KvasirOpItem
   int same_as;
   /* The last earlier item that this one must not overtake, or -1. */
   int after;
+  /* The first of the items that are made part by part together with this one where a step has one
+   * token, or -1; and the last one not of them that it must not overtake. */
+  int chain;
+  int chain_after;
 };
 
 #define KVASIR_MAX_STAGES 2
@@ -67,6 +78,7 @@ typedef enum
 {
   KVASIR_SLOT_NONE,
   KVASIR_SLOT_ACTS,   /* int8 activations */
+  KVASIR_SLOT_INNER,  /* the same of what is computed element by element from products */
   KVASIR_SLOT_ANGLES, /* cosines and sines of a step's positions */
   KVASIR_SLOT_PARTS   /* attention over parts of the cells */
 } KvasirSlotKind;
@@ -123,6 +135,7 @@ bool kvasir_choice_is_supported (const KvasirTensor *node);
 
 /* op-rows.c: operations whose rows are independent */
 extern const KvasirOpStage kvasir_rows_stage;
+extern const KvasirOpStage kvasir_elements_stage; /* of GLU and UNARY */
 bool kvasir_rows_is_supported (const KvasirTensor *node, const KvasirCpuKernels *kernels);
 
 /* op-mul-mat.c */

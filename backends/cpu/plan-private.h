@@ -13,8 +13,8 @@
 
 /* Kinds of angles that a plan has slots for; needs of further kinds take the last one over. */
 #define KVASIR_PLAN_ANGLES 4
-/* Activations, parts of attention, angles. */
-#define KVASIR_PLAN_SLOTS (2 + KVASIR_PLAN_ANGLES)
+/* Activations twice, parts of attention, angles. */
+#define KVASIR_PLAN_SLOTS (3 + KVASIR_PLAN_ANGLES)
 
 /* An item in the phases of the current compute. */
 typedef struct
@@ -22,6 +22,9 @@ typedef struct
   int item;
   int next; /* in its phase's list, or -1 */
   int64_t n_pieces;
+  /* Elements of a piece of a chain, and the entry that makes them next, or -1. */
+  int64_t part;
+  int chain;
 } KvasirPlanEntry;
 
 /* First the serial items, by one thread; then the shared ones, in pieces, by all. */
@@ -65,3 +68,11 @@ struct KvasirPlan
   bool stopped; /* the abort flag was seen by the last thread to arrive */
   atomic_bool seen_abort;
 };
+
+/* Whether item @later must wait for @earlier. */
+bool kvasir_plan_conflicts (const KvasirOpItem *earlier, const KvasirOpItem *later);
+
+/* Finds the chain of item @index, the last one there is. */
+void kvasir_plan_join_chain (KvasirPlan *plan, int index);
+/* While laying out: puts entry @entry into its chain, where @phase has the others. */
+bool kvasir_plan_add_to_chain (KvasirPlan *plan, KvasirPlanPhase *phase, int entry);

@@ -37,9 +37,13 @@ add_entry (KvasirPlan *plan, int index, int64_t n_pieces)
 
   /* The last phase collects serial items and has no shared ones yet; the one before it still
    * takes shared items that wait for nothing inside or behind it. */
-  plan->entries[entry] = (KvasirPlanEntry){ index, -1, n_pieces };
+  plan->entries[entry] =
+      (KvasirPlanEntry){ .item = index, .next = -1, .n_pieces = n_pieces, .chain = -1 };
   if (item->same_as >= 0)
     plan->fence = index;
+  if (open != NULL && item->chain >= 0 && item->chain != index && n_pieces == 1 &&
+      kvasir_plan_add_to_chain (plan, open, entry))
+    return;
   if (n_pieces == 1)
     {
       append (plan, &last->serial, &last->last_serial, entry);
@@ -106,7 +110,7 @@ run_serial (KvasirPlan *plan, const KvasirPlanPhase *phase, int thread)
     {
       const KvasirOpItem *item = &plan->items[plan->entries[e].item];
       if (item->stage->claim != NULL)
-        item->stage->claim (item);
+        item->stage->claim (item, &run);
     }
   for (int e = phase->serial; e >= 0; e = plan->entries[e].next)
     {
@@ -115,15 +119,51 @@ run_serial (KvasirPlan *plan, const KvasirPlanPhase *phase, int thread)
     }
 }
 
-/* Which item @piece of the phase belongs to; @piece becomes its number in that item. */
-static const KvasirOpItem *
+/* Which entry @piece of the phase belongs to; @piece becomes its number in that entry. */
+static const KvasirPlanEntry *
 find_piece (const KvasirPlan *plan, const KvasirPlanPhase *phase, int64_t *piece)
 {
   int e = phase->shared;
 
   for (; *piece >= plan->entries[e].n_pieces; e = plan->entries[e].next)
     *piece -= plan->entries[e].n_pieces;
-  return &plan->items[plan->entries[e].item];
+  return &plan->entries[e];
+}
+
+typedef struct
+{
+  int64_t begin, end;
+} Part;
+
+static Part
+get_part (const KvasirPlan *plan, const KvasirPlanEntry *entry, int64_t piece)
+{
+  int64_t n = plan->items[entry->item].node->ne[0];
+  int64_t begin = piece * entry->part, end = begin + entry->part;
+
+  return (Part){ begin, end < n ? end : n };
+}
+
+static void
+run_piece (const KvasirPlan *plan,
+           const KvasirPlanEntry *entry,
+           const KvasirOpRun *run,
+           int64_t piece)
+{
+  const KvasirOpItem *item = &plan->items[entry->item];
+
+  if (entry->part == 0)
+    {
+      item->stage->run (item, run, piece);
+      return;
+    }
+  Part part = get_part (plan, entry, piece);
+  item->stage->run_part (item, run, part.begin, part.end);
+  for (int e = entry->chain; e >= 0; e = plan->entries[e].chain)
+    {
+      item = &plan->items[plan->entries[e].item];
+      item->stage->run_part (item, run, part.begin, part.end);
+    }
 }
 
 static int64_t
@@ -158,8 +198,8 @@ run_share (KvasirPlan *plan, const KvasirPlanPhase *phase, KvasirPlanShare *shar
       int64_t piece = atomic_fetch_add_explicit (&share->next, 1, memory_order_relaxed);
       if (piece >= share->end)
         return;
-      const KvasirOpItem *item = find_piece (plan, phase, &piece);
-      item->stage->run (item, &run, piece);
+      const KvasirPlanEntry *entry = find_piece (plan, phase, &piece);
+      run_piece (plan, entry, &run, piece);
     }
 }
 
@@ -172,18 +212,58 @@ typedef struct
   /* What the thread will read next and has not fetched, and how much may be fetched still. */
   int fetch_phase;
   int64_t fetch_piece;
+  int fetch_member; /* of a chain */
   size_t fetch_at;
   size_t fetch_left;
 } Place;
+
+static void
+begin_piece (Place *place, int64_t piece)
+{
+  place->fetch_piece = piece;
+  place->fetch_member = -1;
+  place->fetch_at = 0;
+}
 
 /* Moves on to the beginning of the thread's part of a phase. */
 static void
 begin_fetching (Place *place, int phase)
 {
   place->fetch_phase = phase;
-  place->fetch_at = 0;
   if (phase < place->plan->n_phases - 1)
-    place->fetch_piece = get_first_piece (place->plan, &place->plan->phases[phase], place->thread);
+    begin_piece (place, get_first_piece (place->plan, &place->plan->phases[phase], place->thread));
+}
+
+/* Fetches some of a piece of a chain. FALSE: there is no more. */
+static bool
+fetch_chain (Place *place, const KvasirPlanEntry *entry, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirPlan *plan = place->plan;
+  Part part = get_part (plan, entry, piece);
+
+  for (;;)
+    {
+      const KvasirPlanEntry *member =
+          place->fetch_member >= 0 ? &plan->entries[place->fetch_member] : entry;
+      const KvasirOpItem *item = &plan->items[member->item];
+      if (item->stage->fetch_part != NULL &&
+          item->stage->fetch_part (item, run, part.begin, part.end, place->fetch_at))
+        return true;
+      if (member->chain < 0)
+        return false;
+      place->fetch_member = member->chain;
+      place->fetch_at = 0;
+    }
+}
+
+static bool
+fetch_piece (Place *place, const KvasirPlanEntry *entry, const KvasirOpRun *run, int64_t piece)
+{
+  const KvasirOpItem *item = &place->plan->items[entry->item];
+
+  if (entry->part > 0)
+    return fetch_chain (place, entry, run, piece);
+  return item->stage->fetch != NULL && item->stage->fetch (item, run, piece, place->fetch_at);
 }
 
 /* By threads that wait: fetches a little of what they will read next, as long as there is any in
@@ -205,15 +285,14 @@ fetch_ahead (void *data)
           begin_fetching (place, place->fetch_phase + 1);
           continue;
         }
-      const KvasirOpItem *item = find_piece (plan, phase, &piece);
-      if (item->stage->fetch != NULL && item->stage->fetch (item, &run, piece, place->fetch_at))
+      const KvasirPlanEntry *entry = find_piece (plan, phase, &piece);
+      if (fetch_piece (place, entry, &run, piece))
         {
           place->fetch_at += KVASIR_FETCH_BYTES;
           place->fetch_left -= KVASIR_FETCH_BYTES;
           return true;
         }
-      place->fetch_piece++;
-      place->fetch_at = 0;
+      begin_piece (place, place->fetch_piece + 1);
     }
   return false;
 }

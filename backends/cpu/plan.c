@@ -18,15 +18,15 @@ align (size_t n)
   return (n + KVASIR_PLAN_ALIGNMENT - 1) & ~(size_t) (KVASIR_PLAN_ALIGNMENT - 1);
 }
 
-/* Which slot @node uses: 0 for activations, 1 for parts of attention, then one per kind of
+/* Which slot @node uses: 0 and 1 for activations, 2 for parts of attention, then one per kind of
  * angles. */
 static int
 find_slot (Layout *layout, const KvasirTensor *node, KvasirSlotKind kind)
 {
-  int slot = kind == KVASIR_SLOT_PARTS ? 1 : 0;
+  int slot = kind == KVASIR_SLOT_PARTS ? 2 : kind == KVASIR_SLOT_INNER ? 1 : 0;
 
   if (kind == KVASIR_SLOT_ANGLES)
-    for (slot = 2; slot < KVASIR_PLAN_SLOTS - 1; slot++)
+    for (slot = 3; slot < KVASIR_PLAN_SLOTS - 1; slot++)
       if (layout->users[slot] == NULL || kvasir_rope_shares_angles (layout->users[slot], node))
         break;
   if (layout->users[slot] == NULL)
@@ -161,9 +161,9 @@ reads_results (const KvasirOpItem *item, const KvasirOpItem *writer)
   return reads (item, get_written (writer)) || reads (item, get_written_state (writer));
 }
 
-/* Whether @later must wait for @earlier. States are sources of all that write them. */
-static bool
-conflicts (const KvasirOpItem *earlier, const KvasirOpItem *later)
+/* States are sources of all that write them. */
+bool
+kvasir_plan_conflicts (const KvasirOpItem *earlier, const KvasirOpItem *later)
 {
   const KvasirOpStage *a = earlier->stage, *b = later->stage;
 
@@ -213,7 +213,7 @@ static int
 find_after (const KvasirPlan *plan, int index)
 {
   for (int i = index - 1; i >= 0; i--)
-    if (plan->items[i].same_as < 0 && conflicts (&plan->items[i], &plan->items[index]))
+    if (plan->items[i].same_as < 0 && kvasir_plan_conflicts (&plan->items[i], &plan->items[index]))
       return i;
   return -1;
 }
@@ -232,6 +232,7 @@ add_item (KvasirPlan *plan, const KvasirOpStage *stage, const KvasirTensor *node
     }
   item->same_as = find_same (plan, index);
   item->after = find_after (plan, index);
+  kvasir_plan_join_chain (plan, index);
 }
 
 static void
