@@ -50,8 +50,12 @@ intern_bytes (KvasirVocab *self, GError **error)
 gboolean
 kvasir_vocab_load_bpe (KvasirVocab *self, const KvasirGguf *gguf, GError **error)
 {
-  if (self->escapes_spaces)
-    return kvasir_vocab_load_merges (self, gguf, error) && kvasir_vocab_build_joints (self, error);
+  if (!self->has_mapped_bytes)
+    {
+      kvasir_gguf_get_bool (gguf, "tokenizer.ggml.normalizer.lowercase", &self->lowers_case);
+      return kvasir_vocab_load_merges (self, gguf, error) &&
+             kvasir_vocab_build_joints (self, error);
+    }
   return intern_bytes (self, error) && kvasir_vocab_load_merges (self, gguf, error);
 }
 
@@ -107,7 +111,7 @@ find_whole (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
 {
   if (len > encoder->vocab->longest_bytes)
     return -1;
-  if (encoder->vocab->escapes_spaces)
+  if (!encoder->vocab->has_mapped_bytes)
     return find_token (encoder->vocab, (const char *) bytes, len);
   g_string_truncate (encoder->scratch, 0);
   for (gsize i = 0; i < len; i++)
@@ -122,7 +126,7 @@ add_symbols (KvasirEncoder *encoder, const guint8 *bytes, gsize len, gsize end)
   const KvasirVocab *vocab = encoder->vocab;
   gunichar c = 0;
 
-  if (!vocab->escapes_spaces)
+  if (vocab->has_mapped_bytes)
     for (gsize i = 0; i < end; i++)
       kvasir_merger_add (&encoder->merger, vocab->byte_ids[bytes[i]], 1);
   else
@@ -142,7 +146,7 @@ static gboolean
 may_be_whole (const KvasirVocab *vocab, const guint8 *bytes)
 {
   return kvasir_pre_tokenizer_ignores_merges (vocab->pre_tokenizer) ||
-         (vocab->escapes_spaces && bytes[0] == '\n');
+         (!vocab->has_mapped_bytes && bytes[0] == '\n');
 }
 
 static const KvasirMergeRule rule = { add_symbols, rate_pair, append_symbol };
@@ -153,7 +157,7 @@ merge_piece (KvasirEncoder *encoder, const guint8 *bytes, gsize len)
   guint first = encoder->ids->len;
   gint64 whole = -1;
 
-  if (len == 1 && !encoder->vocab->escapes_spaces)
+  if (len == 1 && encoder->vocab->has_mapped_bytes)
     {
       append_byte (encoder, bytes[0]);
       return TRUE;
@@ -207,8 +211,8 @@ encode_piece (gpointer data, const KvasirChar *chars, gsize n)
   for (gsize i = 0; i < n; i++)
     len += kvasir_char_get_bytes (chars[i]);
   position->next += len;
-  return vocab->escapes_spaces && bytes[0] != '\n' ? merge_line (encoder, bytes, len)
-                                                   : merge_piece (encoder, bytes, len);
+  return !vocab->has_mapped_bytes && bytes[0] != '\n' ? merge_line (encoder, bytes, len)
+                                                      : merge_piece (encoder, bytes, len);
 }
 
 static gboolean
@@ -225,10 +229,17 @@ reserve_chars (KvasirEncoder *encoder, gsize n)
 gboolean
 kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len)
 {
+  const KvasirVocab *vocab = encoder->vocab;
   Position position = { encoder, NULL };
+  g_autofree char *lower = NULL;
   gsize n;
 
-  if (encoder->vocab->escapes_spaces)
+  if (vocab->lowers_case)
+    {
+      lower = kvasir_utf8_lower (text, len, &len);
+      text = lower;
+    }
+  if (vocab->escapes_spaces)
     {
       kvasir_vocab_escape_spaces (text, len, FALSE, encoder->scratch);
       text = encoder->scratch->str;
@@ -238,6 +249,6 @@ kvasir_bpe_encode (KvasirEncoder *encoder, const char *text, gsize len)
   if (!reserve_chars (encoder, len))
     return FALSE;
   n = kvasir_chars_decode (text, len, encoder->chars);
-  return kvasir_pre_tokenizer_split (encoder->vocab->pre_tokenizer, encoder->chars, n, encode_piece,
+  return kvasir_pre_tokenizer_split (vocab->pre_tokenizer, encoder->chars, n, encode_piece,
                                      &position);
 }

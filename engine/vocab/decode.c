@@ -56,10 +56,12 @@ append_plain (const KvasirVocab *self, const char *text, gsize len, GString *out
 {
   if (self->kind == KVASIR_VOCAB_RWKV)
     append_unescaped (text, len, out);
-  else if (self->kind == KVASIR_VOCAB_BPE && !self->escapes_spaces)
+  else if (self->has_mapped_bytes)
     append_mapped_bytes (text, len, out);
-  else
+  else if (self->escapes_spaces)
     append_escaped_spaces (text, len, out);
+  else
+    g_string_append_len (out, text, (gssize) len);
 }
 
 void

@@ -148,11 +148,13 @@ load_rules (KvasirVocab *self, const KvasirGguf *gguf, const Kind *kind)
   self->add_space_prefix = kind->add_space_prefix;
   self->cleans_spaces = kind->cleans_spaces;
   self->escapes_spaces = kind->escapes_spaces;
+  self->has_mapped_bytes = self->kind == KVASIR_VOCAB_BPE && !kind->escapes_spaces;
   if (self->pre_tokenizer)
     {
       self->add_bos = kvasir_pre_tokenizer_adds_bos (self->pre_tokenizer);
       self->cleans_spaces = kvasir_pre_tokenizer_cleans_spaces (self->pre_tokenizer);
       self->escapes_spaces = kvasir_pre_tokenizer_escapes_spaces (self->pre_tokenizer);
+      self->has_mapped_bytes = !kvasir_pre_tokenizer_has_plain_texts (self->pre_tokenizer);
     }
   kvasir_gguf_get_bool (gguf, "tokenizer.ggml.add_space_prefix", &self->add_space_prefix);
   if (self->kind == KVASIR_VOCAB_WPM)

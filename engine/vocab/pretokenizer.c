@@ -27,7 +27,8 @@ struct _KvasirPreTokenizer
   gboolean ignores_merges;
   gboolean adds_bos;
   gboolean cleans_spaces;
-  gboolean escapes_spaces; /* tokens are text, with U+2581 for a space, and no mapped bytes */
+  gboolean has_plain_texts; /* tokens are text, and no mapped bytes */
+  gboolean escapes_spaces;  /* with U+2581 for a space */
 };
 
 #define GPT2(name_)                                                                                \
@@ -172,15 +173,18 @@ static const KvasirPreTokenizer pre_tokenizers[] = {
     .steps = { { kvasir_scan_lines, 0 } },
     .adds_bos = TRUE,
     .cleans_spaces = TRUE,
+    .has_plain_texts = TRUE,
     .escapes_spaces = TRUE },
   { .name = "sarvam-moe",
     .steps = { { kvasir_scan_lines, 0 } },
     .cleans_spaces = TRUE,
+    .has_plain_texts = TRUE,
     .escapes_spaces = TRUE },
   { .name = "granite-embed-multi-311m",
     .steps = { { kvasir_scan_lines, 0 } },
     .adds_bos = TRUE,
     .cleans_spaces = TRUE,
+    .has_plain_texts = TRUE,
     .escapes_spaces = TRUE },
   GPT4O ("gpt-4o"),
   GPT4O ("llama4"),
@@ -207,6 +211,10 @@ static const KvasirPreTokenizer pre_tokenizers[] = {
     .steps = { { .other = AFTER_GROUPS },
                { kvasir_scan_asian, 0 },
                { kvasir_scan_deepseek_v3, 0 } } },
+  { .name = "whitespace",
+    .steps = { { kvasir_scan_non_space, 0 } },
+    .cleans_spaces = TRUE,
+    .has_plain_texts = TRUE },
   TINY_AYA ("tiny_aya"),
   TINY_AYA ("cohere2moe"),
   { .name = "youtu",
@@ -247,6 +255,12 @@ gboolean
 kvasir_pre_tokenizer_cleans_spaces (const KvasirPreTokenizer *self)
 {
   return self->cleans_spaces;
+}
+
+gboolean
+kvasir_pre_tokenizer_has_plain_texts (const KvasirPreTokenizer *self)
+{
+  return self->has_plain_texts;
 }
 
 gboolean

@@ -23,7 +23,9 @@ gboolean kvasir_pre_tokenizer_ignores_merges (const KvasirPreTokenizer *self);
 gboolean kvasir_pre_tokenizer_adds_bos (const KvasirPreTokenizer *self);
 /* Whether text made of such tokens loses the space before punctuation. */
 gboolean kvasir_pre_tokenizer_cleans_spaces (const KvasirPreTokenizer *self);
-/* Whether tokens are plain text with U+2581 for a space, instead of mapped bytes. */
+/* Whether tokens are plain text instead of mapped bytes. */
+gboolean kvasir_pre_tokenizer_has_plain_texts (const KvasirPreTokenizer *self);
+/* Whether they write a space as U+2581; only plain text does. */
 gboolean kvasir_pre_tokenizer_escapes_spaces (const KvasirPreTokenizer *self);
 
 /* Returns: FALSE if @func did */

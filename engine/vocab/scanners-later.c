@@ -178,3 +178,9 @@ kvasir_scan_one_mark (const KvasirChar *chars, gsize n, guint max_digits)
              ? 1
              : 0;
 }
+
+gsize
+kvasir_scan_non_space (const KvasirChar *chars, gsize n, guint max_digits)
+{
+  return kvasir_chars_count_without (chars, n, KVASIR_CHAR_SPACE);
+}

@@ -106,6 +106,8 @@ gsize kvasir_scan_image (const KvasirChar *chars, gsize n, guint max_digits);
 gsize kvasir_scan_indent (const KvasirChar *chars, gsize n, guint max_digits);
 /* [\p{P}!-/:-@\[-`{-~] */
 gsize kvasir_scan_one_mark (const KvasirChar *chars, gsize n, guint max_digits);
+/* \S+ */
+gsize kvasir_scan_non_space (const KvasirChar *chars, gsize n, guint max_digits);
 
 /* \s+$, but where the match starts: in front of all the white space at the end. Looking for it from
  * every place would take the square of the time. */

@@ -59,3 +59,33 @@ kvasir_utf8_append_valid (const char *text, gsize len, gboolean wait, GString *o
     }
   return i;
 }
+
+gunichar
+kvasir_unichar_lower (gunichar c)
+{
+  if (c >= 0x2160 && c <= 0x216f)
+    return c + 0x10;
+  if (c >= 0x24b6 && c <= 0x24cf)
+    return c + 0x1a;
+  return g_unichar_tolower (c);
+}
+
+char *
+kvasir_utf8_lower (const char *text, gsize len, gsize *lower_len)
+{
+  GString *lower = g_string_sized_new (len);
+
+  for (gsize i = 0; i < len;)
+    {
+      gunichar c = 0;
+      int n = kvasir_utf8_read ((const guint8 *) text + i, len - i, &c);
+
+      if (n > 0)
+        g_string_append_unichar (lower, kvasir_unichar_lower (c));
+      else
+        g_string_append_c (lower, text[i]);
+      i += (gsize) MAX (n, 1);
+    }
+  *lower_len = lower->len;
+  return g_string_free (lower, FALSE);
+}

@@ -19,4 +19,9 @@ int kvasir_utf8_read (const guint8 *bytes, gsize n, gunichar *c);
  * character at the end is left. Returns: the number of bytes used */
 gsize kvasir_utf8_append_valid (const char *text, gsize len, gboolean wait, GString *out);
 
+/* GLib lowers letters alone; Roman numerals and circled letters have two cases as well. */
+gunichar kvasir_unichar_lower (gunichar c);
+/* Bytes that are no character stay. Returns: (transfer full): with a NUL behind it */
+char *kvasir_utf8_lower (const char *text, gsize len, gsize *lower_len);
+
 G_END_DECLS

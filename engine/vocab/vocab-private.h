@@ -66,7 +66,8 @@ struct _KvasirVocab
   gboolean add_bos;
   gboolean add_space_prefix;
   gboolean cleans_spaces;
-  gboolean escapes_spaces; /* token texts write a space as U+2581 */
+  gboolean has_mapped_bytes; /* token texts are those of byte-level BPE */
+  gboolean escapes_spaces;   /* token texts write a space as U+2581 */
 
   guint32 byte_ids[256];                   /* the symbol of a byte, or KVASIR_VOCAB_NO_ID */
   const KvasirPreTokenizer *pre_tokenizer; /* (nullable) BPE only */
@@ -75,7 +76,7 @@ struct _KvasirVocab
   KvasirJoints *joints; /* (owned) (nullable) SPM, and BPE without mapped bytes */
 
   KvasirTrie trie;         /* WPM, UGM and RWKV: the tokens that a text can have */
-  gboolean lowers_case;    /* WPM */
+  gboolean lowers_case;    /* WPM, and BPE of plain text */
   gboolean strips_accents; /* WPM */
   gboolean joins_spaces;   /* UGM: several in a row are one */
   KvasirCharsMap chars_map;

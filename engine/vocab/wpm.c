@@ -108,17 +108,6 @@ enum
   MIN_BYTES_FOR_TABLE = 256,
 };
 
-/* GLib lowers letters alone; Roman numerals and circled letters have two cases as well. */
-static gunichar
-to_lower (gunichar c)
-{
-  if (c >= 0x2160 && c <= 0x216f)
-    return c + 0x10;
-  if (c >= 0x24b6 && c <= 0x24cf)
-    return c + 0x1a;
-  return g_unichar_tolower (c);
-}
-
 static Letter
 normalize (const KvasirVocab *vocab, gunichar c)
 {
@@ -127,7 +116,8 @@ normalize (const KvasirVocab *vocab, gunichar c)
   if (vocab->strips_accents)
     c = get_base (c);
   letter.role = get_role (c, vocab->strips_accents);
-  letter.len = (gsize) g_unichar_to_utf8 (vocab->lowers_case ? to_lower (c) : c, letter.text);
+  letter.len =
+      (gsize) g_unichar_to_utf8 (vocab->lowers_case ? kvasir_unichar_lower (c) : c, letter.text);
   return letter;
 }
 

@@ -72,6 +72,27 @@ put_tokens (GByteArray *out, const TestVocab *spec)
   put_key_f32s (out, "tokenizer.ggml.scores", (gconstpointer) scores->data, scores->len);
 }
 
+static guint
+count_flags (const TestVocab *spec)
+{
+  guint n = 0;
+
+  while (n < MAX_TEST_FLAGS && spec->flags[n].key)
+    n++;
+  return n;
+}
+
+static void
+put_flags (GByteArray *out, const TestVocab *spec)
+{
+  for (guint i = 0; i < count_flags (spec); i++)
+    {
+      g_autofree char *key = g_strconcat ("tokenizer.ggml.", spec->flags[i].key, NULL);
+
+      put_key_bool (out, key, spec->flags[i].value);
+    }
+}
+
 KvasirVocab *
 vocab_make (const TestVocab *spec, GError **error)
 {
@@ -80,7 +101,7 @@ vocab_make (const TestVocab *spec, GError **error)
 
   put_header (out, 3, 0,
               (spec->model != NULL) + (spec->pre != NULL) + (spec->merges != NULL) +
-                  (spec->extra_key != NULL) + (spec->name != NULL) +
+                  (spec->extra_key != NULL) + (spec->name != NULL) + count_flags (spec) +
                   (!spec->tokens      ? 0
                    : spec->texts_only ? 1
                                       : 3));
@@ -94,6 +115,7 @@ vocab_make (const TestVocab *spec, GError **error)
     put_key_u32 (out, spec->extra_key, spec->extra_value);
   if (spec->name)
     put_key_text (out, "general.name", spec->name);
+  put_flags (out, spec);
   if (spec->tokens)
     put_tokens (out, spec);
   gguf = open_bytes (out->data, out->len, error);

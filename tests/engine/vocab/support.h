@@ -23,6 +23,15 @@ typedef struct
   float score;
 } TestToken;
 
+/* A rule that the file states. */
+typedef struct
+{
+  const char *key; /* without "tokenizer.ggml." */
+  gboolean value;
+} TestFlag;
+
+#define MAX_TEST_FLAGS 3
+
 /* What to write; fields that are NULL or 0 are left out of the file. */
 typedef struct
 {
@@ -37,6 +46,7 @@ typedef struct
   guint32 extra_value;
   gboolean texts_only; /* leave out kinds and scores */
   const char *name;    /* general.name */
+  TestFlag flags[MAX_TEST_FLAGS];
 } TestVocab;
 
 /* Vocabulary @name of the test data. */

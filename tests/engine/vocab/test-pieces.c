@@ -100,6 +100,48 @@ test_stops (void)
   g_assert_cmpuint (n_calls, ==, 1);
 }
 
+/* All names of the format's table, with what it says of their rows. */
+static void
+test_names (void)
+{
+  static const char *const with_marks[] = { "llama-bpe",    "llama3",  "llama-v3", "falcon3",
+                                            "falcon-h1",    "pixtral", "midm-2.0", "lfm2",
+                                            "jina-v5-nano", "tekken" };
+  static const char *const others[] = {
+    "dbrx",           "smaug-bpe",    "glm4",
+    "chatglm-bpe",    "qwen2",        "stablelm2",
+    "hunyuan",        "kormo",        "deepseek-r1-qwen",
+    "qwen35",         "smollm",       "starcoder",
+    "refact",         "command-r",    "codeshell",
+    "exaone",         "minerva",      "mellum2",
+    "gpt-2",          "phi-2",        "mpt",
+    "olmo",           "jais",         "gigachat",
+    "modern-bert",    "roberta-bpe",  "trillion",
+    "falcon",         "default",      "deepseek-llm",
+    "deepseek-coder", "deepseek-v3",  "hunyuan-dense",
+    "joyai-llm",      "gpt-4o",       "llama4",
+    "kanana2",        "minimax-m2",   "bloom",
+    "poro-chat",      "gpt3-finnish", "viking",
+    "gemma4",         "kimi-k2",      "afmoe",
+    "superbpe",       "bailingmoe",   "seed-coder",
+    "exaone-moe",     "laguna",       "tiny_aya",
+    "minicpm5",       "youtu",        "jais-2",
+    "chameleon",      "whitespace",
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (with_marks); i++)
+    {
+      const KvasirPreTokenizer *found = kvasir_pre_tokenizer_find (with_marks[i]);
+
+      g_assert_nonnull (found);
+      g_assert_true (kvasir_pre_tokenizer_ignores_merges (found));
+      g_assert_true (kvasir_pre_tokenizer_adds_bos (found));
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
+    if (!kvasir_pre_tokenizer_find (others[i]))
+      g_error ("no row for %s", others[i]);
+}
+
 static void
 test_unknown_name (void)
 {
@@ -127,6 +169,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/engine/vocab/pieces/as-the-regular-expressions", test_pieces);
   g_test_add_func ("/engine/vocab/pieces/stops-when-told", test_stops);
+  g_test_add_func ("/engine/vocab/pieces/all-names", test_names);
   g_test_add_func ("/engine/vocab/pieces/unknown-name", test_unknown_name);
   g_test_add_func ("/engine/vocab/pieces/broken-text-loses-no-byte", test_broken_text);
   return g_test_run ();
