@@ -147,6 +147,21 @@ NAME (find) (const float *block, float low, float high)
   return found;
 }
 
+static INLINE_TARGET guint
+NAME (take) (const float *block, float bound, float *to)
+{
+  const VEC bounds = SET (bound);
+  guint n = 0;
+  for (guint i = 0; i < KVASIR_BLOCK; i += W)
+    {
+      VEC v = LOAD (block + i);
+      FLAGS there = AT_LEAST (v, bounds);
+      STORE_THOSE (to + n, there, v);
+      n += COUNT (there);
+    }
+  return n;
+}
+
 static INLINE_TARGET guint64
 NAME (floor) (const float *block, float bound, float *to)
 {
@@ -176,7 +191,7 @@ NAME (sort) (const float *block, float peak, float scale, float *weights, gint32
 
 static const KvasirPasses NAME (passes) = { NAME (scan),   NAME (weigh), NAME (moment),
                                             NAME (spread), NAME (count), NAME (find),
-                                            NAME (floor),  NAME (sort) };
+                                            NAME (take),   NAME (floor), NAME (sort) };
 
 #undef N_LANES
 #undef N_ROWS
@@ -191,6 +206,7 @@ static const KvasirPasses NAME (passes) = { NAME (scan),   NAME (weigh), NAME (m
 #undef LOAD
 #undef STORE
 #undef STORE_TRUNCATED
+#undef STORE_THOSE
 #undef ADD
 #undef SUB
 #undef MUL

@@ -59,6 +59,7 @@ reduce_max_16 (const float *v)
 #define LOAD(p) (*(p))
 #define STORE(p, v) (*(p) = (v))
 #define STORE_TRUNCATED(p, v) (*(p) = (gint32) (v))
+#define STORE_THOSE(p, m, v) (*(p) = (v))
 #define ADD(a, b) ((a) + (b))
 #define SUB(a, b) ((a) - (b))
 #define MUL(a, b) ((a) * (b))
@@ -103,6 +104,15 @@ reduce_max_8 (__m256 v)
   return _mm_cvtss_f32 (_mm_max_ss (two, _mm_shuffle_ps (two, two, 1)));
 }
 
+static inline TARGET void
+store_those_8 (float *to, __m256 those, __m256 v)
+{
+  float all[8];
+  _mm256_storeu_ps (all, v);
+  for (guint bits = (guint) _mm256_movemask_ps (those); bits != 0; bits &= bits - 1)
+    *to++ = all[__builtin_ctz (bits)];
+}
+
 static inline TARGET __m256
 add_exponent_8 (__m256 p, __m256 rounded)
 {
@@ -122,6 +132,7 @@ add_exponent_8 (__m256 p, __m256 rounded)
 #define STORE(p, v) _mm256_storeu_ps (p, v)
 #define STORE_TRUNCATED(p, v)                                                                      \
   _mm256_storeu_si256 ((__m256i *) (gpointer) (p), _mm256_cvttps_epi32 (v))
+#define STORE_THOSE(p, m, v) store_those_8 (p, m, v)
 #define ADD(a, b) _mm256_add_ps (a, b)
 #define SUB(a, b) _mm256_sub_ps (a, b)
 #define MUL(a, b) _mm256_mul_ps (a, b)
@@ -184,6 +195,8 @@ add_exponent_16 (__m512 p, __m512 rounded)
 #define LOAD(p) _mm512_loadu_ps (p)
 #define STORE(p, v) _mm512_storeu_ps (p, v)
 #define STORE_TRUNCATED(p, v) _mm512_storeu_si512 (p, _mm512_cvttps_epi32 (v))
+/* Packed in the register first: some processors take very long to do so in memory. */
+#define STORE_THOSE(p, m, v) _mm512_storeu_ps (p, _mm512_maskz_compress_ps (m, v))
 #define ADD(a, b) _mm512_add_ps (a, b)
 #define SUB(a, b) _mm512_sub_ps (a, b)
 #define MUL(a, b) _mm512_mul_ps (a, b)

@@ -40,6 +40,9 @@ typedef struct
       const float *const *blocks, const float *maxima, guint n_blocks, float bound, guint enough);
   /* Bit i: the block's logit i is at least @low and less than @high. */
   guint64 (*find) (const float *block, float low, float high);
+  /* Copies those that are at least @bound to the front of @to [KVASIR_BLOCK + 16], whose rest may
+   * be written too. Returns how many they are. */
+  guint (*take) (const float *block, float bound, float *to);
   /* Copies a block; what is below @bound becomes -inf. The bits of those that are @bound. */
   guint64 (*floor) (const float *block, float bound, float *to);
   /* Of each of a block: its weight, and its distance from the peak in eighths of a nat of the

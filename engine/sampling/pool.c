@@ -309,15 +309,26 @@ add_picks (guint64 *picks, guint n, guint64 found, const float *block, guint fir
   return n;
 }
 
+/* Behind the @n picks that are there. */
+static guint
+collect_group (KvasirPool *self, guint group, float bound, guint n)
+{
+  guint end = MIN ((group + 1) * KVASIR_BLOCK, self->n_blocks);
+  for (guint b = group * KVASIR_BLOCK; b < end; b++)
+    if (self->block_max[b] >= bound)
+      n = add_picks (self->picks, n, self->passes->find (self->blocks[b], bound, INFINITY),
+                     self->blocks[b], b * KVASIR_BLOCK);
+  return n;
+}
+
 guint
 kvasir_pool_collect (KvasirPool *self, float bound)
 {
   guint n = 0;
   bound = MAX (bound, -FLT_MAX);
-  for (guint b = 0; b < self->n_blocks; b++)
-    if (self->block_max[b] >= bound)
-      n = add_picks (self->picks, n, self->passes->find (self->blocks[b], bound, INFINITY),
-                     self->blocks[b], b * KVASIR_BLOCK);
+  for (guint i = 0; i < self->n_groups; i++)
+    if (self->group_max[i] >= bound)
+      n = collect_group (self, i, bound, n);
   return n;
 }
 
@@ -432,28 +443,42 @@ kvasir_pool_keep_above (KvasirPool *self, float bound)
     }
 }
 
+/* Adds to @masses what the first @n of a block's worth of @logits weigh. */
+static void
+add_masses (const KvasirPool *self, const float *logits, guint n, double *masses)
+{
+  float weights[KVASIR_BLOCK];
+  gint32 buckets[KVASIR_BLOCK];
+
+  self->passes->sort (logits, self->peak, self->scale, weights, buckets);
+  for (guint i = 0; i < n; i++)
+    masses[buckets[i]] += (double) weights[i];
+}
+
 /* Adds to @masses what at or above @bound, in each @step-th block, weighs, by how many eighths of a
  * nat it lies below the peak. Returns the sum. */
 static double
 sort_masses (const KvasirPool *self, float bound, guint step, double *masses)
 {
-  float weights[KVASIR_BLOCK];
-  gint32 buckets[KVASIR_BLOCK];
+  float logits[2 * KVASIR_BLOCK + 16] = { 0.0f };
   double total = 0.0;
+  guint n = 0;
   for (guint b = 0; b < self->n_blocks; b += step)
     {
       const float *block = self->blocks[b];
       if (self->block_max[b] < bound)
         continue;
-      self->passes->sort (block, self->peak, self->scale, weights, buckets);
-      for (guint64 found = self->passes->find (block, bound, INFINITY); found != 0;
-           found &= found - 1)
+      /* Few of a block are there: their logits are gathered until they fill one. */
+      n += self->passes->take (block, bound, logits + n);
+      if (n >= KVASIR_BLOCK)
         {
-          guint i = (guint) __builtin_ctzll (found);
-          masses[buckets[i]] += (double) weights[i];
+          add_masses (self, logits, KVASIR_BLOCK, masses);
+          n -= KVASIR_BLOCK;
+          memcpy (logits, logits + KVASIR_BLOCK, n * sizeof *logits);
         }
       total += (double) self->block_mass[b];
     }
+  add_masses (self, logits, n, masses);
   return total;
 }
 

@@ -27,6 +27,8 @@ typedef struct
   guint n_above;
   guint64 found[N_BLOCKS];
   guint64 equal[N_BLOCKS];
+  guint n_taken[N_BLOCKS];
+  float taken[N_BLOCKS * KVASIR_BLOCK];
   float floored[N_BLOCKS * KVASIR_BLOCK];
   float weights[N_BLOCKS * KVASIR_BLOCK];
   gint32 buckets[N_BLOCKS * KVASIR_BLOCK];
@@ -69,6 +71,8 @@ make_row (Row *row, gboolean usable)
 static void
 run_passes (const KvasirPasses *passes, const Row *row, float bound, Result *r)
 {
+  float room[KVASIR_BLOCK + 16];
+
   memset (r, 0, sizeof *r);
   passes->scan (row->blocks, N_BLOCKS, r->maxima, r->odd);
   passes->weigh (row->blocks, r->maxima, N_BLOCKS, row->peak, row->scale, r->masses);
@@ -79,6 +83,8 @@ run_passes (const KvasirPasses *passes, const Row *row, float bound, Result *r)
     {
       guint at = b * KVASIR_BLOCK;
       r->found[b] = passes->find (row->blocks[b], bound, bound + 9.0f);
+      r->n_taken[b] = passes->take (row->blocks[b], bound, room);
+      memcpy (r->taken + at, room, r->n_taken[b] * sizeof *room);
       r->equal[b] = passes->floor (row->blocks[b], bound, r->floored + at);
       passes->sort (row->blocks[b], row->peak, row->scale, r->weights + at, r->buckets + at);
     }
@@ -142,10 +148,13 @@ check_block (const Row *row, const Result *r, guint b, float bound)
 {
   double mass = 0.0;
   float max = -INFINITY;
+  guint n_taken = 0;
   for (guint i = 0; i < KVASIR_BLOCK; i++)
     {
       float v = row->blocks[b][i];
       guint at = b * KVASIR_BLOCK + i;
+      if (v >= bound)
+        g_assert_cmpfloat (r->taken[b * KVASIR_BLOCK + n_taken++], ==, v);
       double depth = ((double) v - (double) row->peak) * (double) row->scale;
       double weight = exp (depth);
       mass += weight;
@@ -160,6 +169,7 @@ check_block (const Row *row, const Result *r, guint b, float bound)
     }
   g_assert_cmpfloat (r->maxima[b], ==, max);
   g_assert_cmpfloat (fabs ((double) r->masses[b] - mass), <=, 4e-6 * mass + 1e-35);
+  g_assert_cmpuint (r->n_taken[b], ==, n_taken);
 }
 
 static void
