@@ -7,8 +7,6 @@
 #include "backends/cpu/attention-trace.h"
 #include "backends/cpu/blocks.h"
 
-/* The ends of two blocks of 32 that a head begins and ends in. */
-#define BLOCK_SLACK 64
 #define TOGETHER_BYTES ((size_t) 64 << 10)
 
 size_t
@@ -32,12 +30,6 @@ clear_state (const KvasirAttentionState *state, int64_t n_rows, int64_t head_dim
   memset (state->out, 0, (size_t) (n_rows * head_dim) * sizeof (float));
 }
 
-static int64_t
-get_row_width (const KvasirAttentionParams *p)
-{
-  return (p->head_dim_k > p->head_dim_v ? p->head_dim_k : p->head_dim_v) + BLOCK_SLACK;
-}
-
 /* Columns of the tile of keys, which is also that of transposed values. */
 static int64_t
 get_n_keys (const KvasirAttentionParams *p)
@@ -48,7 +40,7 @@ get_n_keys (const KvasirAttentionParams *p)
 size_t
 kvasir_attention_get_scratch_floats (const KvasirAttentionParams *p, int64_t n_rows)
 {
-  return KVASIR_TILE * (size_t) (get_row_width (p) + get_n_keys (p)) +
+  return KVASIR_TILE * (size_t) (kvasir_attention_get_row_width (p) + get_n_keys (p)) +
          (size_t) n_rows * (size_t) (p->head_dim_k + KVASIR_TILE + 1) +
          kvasir_attention_get_state_floats (p, n_rows);
 }
@@ -56,7 +48,7 @@ kvasir_attention_get_scratch_floats (const KvasirAttentionParams *p, int64_t n_r
 KvasirAttentionScratch
 kvasir_attention_get_scratch (const KvasirAttentionParams *p, int64_t n_rows, uint8_t *memory)
 {
-  KvasirAttentionScratch scratch = { .row_width = get_row_width (p) };
+  KvasirAttentionScratch scratch = { .row_width = kvasir_attention_get_row_width (p) };
 
   scratch.rows = (float *) (void *) memory;
   scratch.keys = scratch.rows + KVASIR_TILE * scratch.row_width;
@@ -129,14 +121,15 @@ round_query_to_halves (const KvasirCpuKernels *kernels, float *query, int64_t n)
     }
 }
 
-static void
-scale_one (const KvasirTensor *node,
-           const KvasirOpRun *run,
-           const KvasirAttentionRows *keys,
-           const float *q,
-           float *query)
+void
+kvasir_attention_scale_query (const KvasirTensor *node,
+                              const KvasirOpRun *run,
+                              const KvasirAttentionRows *keys,
+                              float factor,
+                              const float *q,
+                              float *query)
 {
-  float scale = node->params.attention.scale;
+  float scale = node->params.attention.scale * factor;
 
   if (keys->block_len > 1)
     {
@@ -163,8 +156,9 @@ scale_query (const KvasirTensor *node,
   for (int64_t head = part->head; head < part->head_end; head++)
     for (int64_t t = part->token; t < part->token_end; t++)
       for (int64_t g = 0; g < group; g++, query += scratch->k.head_dim)
-        scale_one (node, run, &scratch->k,
-                   (void *) kvasir_tensor_get_row (node->src[0], head * group + g, t, 0), query);
+        kvasir_attention_scale_query (
+            node, run, &scratch->k, 1,
+            (void *) kvasir_tensor_get_row (node->src[0], head * group + g, t, 0), query);
 }
 
 /* Heads that begin with a block, of the width that the kernels take. */
@@ -189,18 +183,6 @@ is_read_in_place (const KvasirTensor *node,
 
   return run->kernels->score != NULL && is_readable (rows) &&
          n_tokens * kvasir_attention_get_group (&node->params.attention) <= KVASIR_FEW_QUERIES;
-}
-
-/* Transposed values are no such rows, but what is said of a row is not read then. */
-static KvasirAttentionRows
-get_rows (const KvasirTensor *cache, int64_t stream, int64_t head_dim)
-{
-  return (KvasirAttentionRows){ .type = cache->type,
-                                .rows = kvasir_tensor_get_row (cache, 0, stream, 0),
-                                .stride = cache->nb[1],
-                                .block_len = kvasir_type_get_block_len ((int) cache->type),
-                                .block_bytes = kvasir_type_get_block_bytes ((int) cache->type),
-                                .head_dim = head_dim };
 }
 
 /* Heads whose keys and values of a tile stay in the second cache from when they are fetched. */
@@ -255,9 +237,10 @@ kvasir_attention_add_part (const KvasirTensor *node,
   int64_t n_heads = (part->head_end - part->head) * kvasir_attention_get_group (p);
   KvasirAttentionPart at = *part, next;
 
-  scratch->k = get_rows (node->src[1], part->stream, p->head_dim_k);
+  scratch->k = kvasir_attention_get_rows (node->src[1], part->stream, p->head_dim_k);
+  /* Transposed values are no such rows, but what is said of a row is not read then. */
   scratch->k.is_read_in_place = is_read_in_place (node, run, part, &scratch->k);
-  scratch->v = get_rows (node->src[2], part->stream, p->head_dim_v);
+  scratch->v = kvasir_attention_get_rows (node->src[2], part->stream, p->head_dim_v);
   scratch->v.is_read_in_place = !p->v_transposed && is_read_in_place (node, run, part, &scratch->v);
   clear_state (&scratch->state, n_heads * (part->token_end - part->token), p->head_dim_v);
   scale_query (node, run, part, scratch);

@@ -16,6 +16,15 @@ size_t kvasir_attention_get_scratch_floats (const KvasirAttentionParams *p, int6
 KvasirAttentionScratch
 kvasir_attention_get_scratch (const KvasirAttentionParams *p, int64_t n_rows, uint8_t *memory);
 
+/* A query as it meets @keys, times the node's scale and @factor: as blocks where kernels take them
+ * so, else as floats. */
+void kvasir_attention_scale_query (const KvasirTensor *node,
+                                   const KvasirOpRun *run,
+                                   const KvasirAttentionRows *keys,
+                                   float factor,
+                                   const float *q,
+                                   float *query);
+
 /* Clears the state of @scratch and fills it for @part, whose tokens all read one stream. */
 void kvasir_attention_add_part (const KvasirTensor *node,
                                 const KvasirOpRun *run,

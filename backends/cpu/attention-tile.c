@@ -58,6 +58,19 @@ expand_slice (
   return out + slice->first % rows->block_len;
 }
 
+const float *
+kvasir_attention_expand (const KvasirOpRun *run,
+                         const KvasirAttentionRows *rows,
+                         int64_t cell,
+                         int64_t head,
+                         float *out,
+                         int64_t row_width)
+{
+  const Slice slice = get_slice (rows, cell, head), none = { .cell = -1 };
+
+  return expand_slice (run, &slice, &none, out, row_width);
+}
+
 /* ALiBi's slope of query head @head. */
 static float
 get_slope (const KvasirAttentionParams *p, int64_t head)
@@ -166,9 +179,8 @@ mix_halves (const KvasirTensor *node,
             int64_t i,
             const KvasirAttentionScratch *scratch)
 {
-  const Slice none = { .cell = -1 };
-  Slice values = get_slice (&scratch->v, tile->part.cell, tile->part.head + i);
-  const float *rows = expand_slice (run, &values, &none, scratch->rows, scratch->row_width);
+  const float *rows = kvasir_attention_expand (
+      run, &scratch->v, tile->part.cell, tile->part.head + i, scratch->rows, scratch->row_width);
 
   kvasir_attention_sum_halves (node, run, tile, i, rows, scratch);
 }

@@ -77,6 +77,33 @@ kvasir_attention_get_word (const KvasirTensor *node, int64_t token, int64_t cell
   return ((const uint64_t *) row)[cell / KVASIR_TILE];
 }
 
+/* Floats that a row of either cache takes expanded, with the ends of two blocks of 32 that a head
+ * begins and ends in. */
+static inline int64_t
+kvasir_attention_get_row_width (const KvasirAttentionParams *p)
+{
+  return (p->head_dim_k > p->head_dim_v ? p->head_dim_k : p->head_dim_v) + 64;
+}
+
+static inline KvasirAttentionRows
+kvasir_attention_get_rows (const KvasirTensor *cache, int64_t stream, int64_t head_dim)
+{
+  return (KvasirAttentionRows){ .type = cache->type,
+                                .rows = kvasir_tensor_get_row (cache, 0, stream, 0),
+                                .stride = cache->nb[1],
+                                .block_len = kvasir_type_get_block_len ((int) cache->type),
+                                .block_bytes = kvasir_type_get_block_bytes ((int) cache->type),
+                                .head_dim = head_dim };
+}
+
+/* A head's elements of the tile at @cell into rows of @row_width; returns where the first is. */
+const float *kvasir_attention_expand (const KvasirOpRun *run,
+                                      const KvasirAttentionRows *rows,
+                                      int64_t cell,
+                                      int64_t head,
+                                      float *out,
+                                      int64_t row_width);
+
 /* Brings the tile's state up to date with its cells. */
 void kvasir_attention_add_tile (const KvasirTensor *node,
                                 const KvasirOpRun *run,

@@ -129,6 +129,26 @@ typedef struct
   size_t in_stride, out_stride; /* floats from head to head */
 } KvasirTileProduct;
 
+/* Queries that a long step handles together. */
+#define KVASIR_BLOCK_QUERIES 64
+
+/* A block of queries and a tile of cells, both as words of 16 bits with a scale for each query and
+ * cell. Head sizes are multiples of 16. */
+typedef struct
+{
+  int head_dim_k, head_dim_v;
+  const int16_t *queries;    /* [head_dim_k / 2][KVASIR_BLOCK_QUERIES][2] */
+  const int16_t *keys;       /* [KVASIR_TILE][head_dim_k] */
+  const int16_t *values;     /* [KVASIR_TILE / 2][head_dim_v][2] */
+  const float *query_scales; /* [KVASIR_BLOCK_QUERIES], such that scores are binary logarithms */
+  const float *key_scales, *value_scales; /* [KVASIR_TILE] */
+  const uint64_t *open; /* [KVASIR_TILE], bit q: query q sees the cell; NULL: all see all */
+  float *scores;        /* [KVASIR_TILE][KVASIR_BLOCK_QUERIES] of scratch */
+  int16_t *weights;     /* [KVASIR_TILE / 2][KVASIR_BLOCK_QUERIES][2] of scratch */
+  float *max, *sum;     /* [KVASIR_BLOCK_QUERIES], of an online softmax by powers of 2 */
+  float *out;           /* [head_dim_v][KVASIR_BLOCK_QUERIES] */
+} KvasirWordTile;
+
 /* One tile of the online softmax of some rows, at most KVASIR_FEW_QUERIES. */
 typedef struct
 {
@@ -210,6 +230,11 @@ typedef struct
   /* For each head out[i] = factors[i] out[i] + sum over rows of in[i][row] rows[row], in
    * [n][KVASIR_TILE], out [n][width]. NULL with score. */
   void (*mix) (const KvasirTileProduct *product);
+  /* Adds a tile to the state of a block of queries. NULL: not there. */
+  void (*attend_words) (const KvasirWordTile *tile);
+  /* x = scale words; returns the scale. @n is a multiple of 16. @by_length: such that dot products
+   * of two rows fit 32 bits. NULL with attend_words. */
+  float (*to_words) (const float *x, int n, bool by_length, int16_t *words);
   /* Scores become exp (score - max) where the bit of a row's word is 1 and 0 elsewhere, max and sum
    * are brought up to date, and factors become what earlier sums are multiplied with. A row whose
    * word is 0 only has its scores cleared. */

@@ -13,12 +13,15 @@
 #include <string.h>
 
 #include "backends/cpu/attention-trace.h"
+#include "backends/cpu/attention-words.h"
 
 /* Steps of up to as many tokens are split over the cells. */
 #define SPLIT_TOKENS 8
 #define MAX_SPLITS 16
-/* Query rows (tokens times heads of a group) that a piece of a long step holds. */
+/* Query rows (tokens times heads of a group) that a piece of a long step holds, and of a very long
+ * one, where there are pieces enough and a tile should serve many. */
 #define PIECE_ROWS 64
+#define VERY_LONG 192
 /* Of each key of a tile, by a thread that waits. */
 #define FETCH_KEY_BYTES 128
 
@@ -36,9 +39,10 @@ is_split (const KvasirTensor *node, const KvasirOpRun *run)
 }
 
 static int64_t
-get_tokens_per_piece (const KvasirAttentionParams *p)
+get_tokens_per_piece (const KvasirAttentionParams *p, int64_t n_tokens)
 {
-  int64_t n = PIECE_ROWS / kvasir_attention_get_group (p);
+  int64_t n_rows = n_tokens < VERY_LONG ? PIECE_ROWS : KVASIR_WORD_ROWS;
+  int64_t n = n_rows / kvasir_attention_get_group (p);
 
   return n > 0 ? n : 1;
 }
@@ -48,7 +52,7 @@ static int64_t
 get_max_rows (const KvasirAttentionParams *p, int64_t n_tokens)
 {
   int64_t n_short = n_tokens < SPLIT_TOKENS ? n_tokens : SPLIT_TOKENS;
-  int64_t per_piece = get_tokens_per_piece (p);
+  int64_t per_piece = get_tokens_per_piece (p, n_tokens);
   int64_t split = n_short * p->n_heads;
   int64_t piece = (n_tokens < per_piece ? n_tokens : per_piece) * kvasir_attention_get_group (p);
 
@@ -106,7 +110,8 @@ get_n_splits (const KvasirOpItem *item, const KvasirOpRun *run)
 static int64_t
 get_pieces_per_stream (const KvasirOpItem *item, const KvasirOpRun *run)
 {
-  int64_t per_piece = get_tokens_per_piece (&item->node->params.attention);
+  int64_t per_piece =
+      get_tokens_per_piece (&item->node->params.attention, get_tokens_per_stream (item, run));
 
   return (get_tokens_per_stream (item, run) + per_piece - 1) / per_piece;
 }
@@ -176,7 +181,8 @@ get_piece (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
 {
   const KvasirAttentionParams *p = &item->node->params.attention;
   int64_t n_pieces = get_pieces_per_stream (item, run);
-  int64_t per_stream = get_tokens_per_stream (item, run), per_piece = get_tokens_per_piece (p);
+  int64_t per_stream = get_tokens_per_stream (item, run),
+          per_piece = get_tokens_per_piece (p, per_stream);
   int64_t head = piece % p->n_kv_heads, stream = piece / p->n_kv_heads / n_pieces;
   int64_t begin = piece / p->n_kv_heads % n_pieces * per_piece;
   int64_t end = begin + per_piece < per_stream ? begin + per_piece : per_stream;
@@ -196,9 +202,14 @@ attend_piece (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   const KvasirAttentionParams *p = &node->params.attention;
   int64_t group = kvasir_attention_get_group (p), row = 0;
   KvasirAttentionPart part = get_piece (item, run, piece);
+
+  if (kvasir_attention_takes_words (node, run))
+    {
+      kvasir_attention_run_words (node, run, &part, finish_row);
+      return;
+    }
   KvasirAttentionScratch scratch = get_scratch (item, run);
   const KvasirAttentionState *state = &scratch.state;
-
   kvasir_attention_add_part (node, run, &part, &scratch);
   for (int64_t t = part.token; t < part.token_end; t++)
     for (int64_t g = 0; g < group; g++, row++)
@@ -322,9 +333,9 @@ kvasir_attention_describe (const KvasirTensor *node, KvasirOpShape *shape)
   /* Merging reads whole vectors of the last sums. */
   shape->slot_bytes =
       (MAX_SPLITS * kvasir_attention_get_state_floats (p, p->n_heads * n) + 16) * sizeof (float);
-  shape->scratch_bytes =
-      kvasir_attention_get_scratch_floats (p, get_max_rows (p, get_n_tokens (node))) *
-      sizeof (float);
+  size_t tiles = kvasir_attention_get_scratch_floats (p, get_max_rows (p, get_n_tokens (node)));
+  size_t words = kvasir_attention_get_word_scratch_floats (p);
+  shape->scratch_bytes = (tiles > words ? tiles : words) * sizeof (float);
 }
 
 static bool

@@ -281,6 +281,16 @@ attend (const Problem *p, int head, int token, double *out)
     out[i] = sum > 0 ? out[i] / sum : 0;
 }
 
+/* Many queries are multiplied as words of 16 bits, whose errors are half of what rounding queries
+ * to halves would bring: (2^-12 / sqrt 3)^2 = 2e-8. */
+static double
+get_tolerance (const Case *c, KvasirCpuIsa isa, Shape shape)
+{
+  bool is_exact = c->type_k == F32 || c->type_v == F32 || isa == KVASIR_CPU_ISA_SCALAR;
+
+  return is_exact || shape.n_tokens <= 8 ? 1e-9 : 2e-8;
+}
+
 static void
 check_attention (const Case *c, KvasirCpuIsa isa, Shape shape)
 {
@@ -295,7 +305,8 @@ check_attention (const Case *c, KvasirCpuIsa isa, Shape shape)
     for (int head = 0; head < c->params.n_heads; head++)
       attend (p, head, t, expected + (gsize) t * width + (gsize) (head * c->params.head_dim_v));
   compute (rig, p);
-  g_assert_cmpfloat (rig_get_nmse_double (p->out->data, expected, width * (gsize) n), <, 1e-9);
+  g_assert_cmpfloat (rig_get_nmse_double (p->out->data, expected, width * (gsize) n), <,
+                     get_tolerance (c, isa, shape));
   for (int t = 3; t < n && !c->has_sinks; t += 7)
     for (gsize i = 0; i < width; i++)
       g_assert_cmpfloat (((float *) p->out->data)[(gsize) t * width + i], ==, 0);
@@ -304,9 +315,10 @@ check_attention (const Case *c, KvasirCpuIsa isa, Shape shape)
 static void
 test_attention (gconstpointer data)
 {
-  static const Shape shapes[] = { { 1, 64, 0, 0 },  { 1, 256, 2, 1 },  { 1, 1280, 0, 0 },
-                                  { 6, 320, 0, 0 }, { 37, 192, 0, 0 }, { 3, 384, 1, 3 },
-                                  { 8, 192, 0, 2 }, { 12, 128, 0, 4 }, { 140, 64, 2, 2 } };
+  static const Shape shapes[] = { { 1, 64, 0, 0 },   { 1, 256, 2, 1 },  { 1, 1280, 0, 0 },
+                                  { 6, 320, 0, 0 },  { 37, 192, 0, 0 }, { 3, 384, 1, 3 },
+                                  { 8, 192, 0, 2 },  { 12, 128, 0, 4 }, { 140, 64, 2, 2 },
+                                  { 201, 128, 0, 0 } };
 
   for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
     for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)

@@ -11,6 +11,7 @@
 
 typedef __m256 Vec;
 typedef __m256 VecMask;
+typedef __m256i VecInt;
 
 static inline Vec
 vec_load (const float *p)
@@ -175,6 +176,49 @@ static inline Vec
 vec_select (VecMask mask, Vec a, Vec b)
 {
   return _mm256_blendv_ps (b, a, mask);
+}
+
+static inline VecInt
+vec_int_set1 (int32_t a)
+{
+  return _mm256_set1_epi32 (a);
+}
+
+static inline VecInt
+vec_int_load (const int32_t *p)
+{
+  return _mm256_loadu_si256 ((const void *) p);
+}
+
+static inline Vec
+vec_from_int (VecInt a)
+{
+  return _mm256_cvtepi32_ps (a);
+}
+
+/* sums + the dot product of the two words of each lane */
+static inline VecInt
+vec_int_add_dots (VecInt sums, VecInt a, VecInt b)
+{
+  return _mm256_add_epi32 (sums, _mm256_madd_epi16 (a, b));
+}
+
+static inline void
+vec_store_words (int16_t *p, Vec a)
+{
+  __m256i words = _mm256_cvtps_epi32 (a);
+
+  _mm_storeu_si128 ((void *) p, _mm_packs_epi32 (_mm256_castsi256_si128 (words),
+                                                 _mm256_extracti128_si256 (words, 1)));
+}
+
+/* Words of @a and @b in turn. */
+static inline void
+vec_store_word_pairs (int32_t *p, Vec a, Vec b)
+{
+  __m256i odd = _mm256_slli_epi32 (_mm256_cvtps_epi32 (b), 16);
+
+  _mm256_storeu_si256 ((void *) p, _mm256_blend_epi16 (_mm256_cvtps_epi32 (a), odd, 0xaa));
 }
 
 /* LANES x LANES floats. */

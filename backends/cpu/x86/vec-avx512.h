@@ -11,6 +11,7 @@
 
 typedef __m512 Vec;
 typedef __mmask16 VecMask;
+typedef __m512i VecInt;
 
 static inline Vec
 vec_load (const float *p)
@@ -157,6 +158,46 @@ static inline Vec
 vec_select (VecMask mask, Vec a, Vec b)
 {
   return _mm512_mask_blend_ps (mask, b, a);
+}
+
+static inline VecInt
+vec_int_set1 (int32_t a)
+{
+  return _mm512_set1_epi32 (a);
+}
+
+static inline VecInt
+vec_int_load (const int32_t *p)
+{
+  return _mm512_loadu_si512 (p);
+}
+
+static inline Vec
+vec_from_int (VecInt a)
+{
+  return _mm512_cvtepi32_ps (a);
+}
+
+/* sums + the dot product of the two words of each lane */
+static inline VecInt
+vec_int_add_dots (VecInt sums, VecInt a, VecInt b)
+{
+  return _mm512_dpwssd_epi32 (sums, a, b);
+}
+
+static inline void
+vec_store_words (int16_t *p, Vec a)
+{
+  _mm256_storeu_si256 ((void *) p, _mm512_cvtsepi32_epi16 (_mm512_cvtps_epi32 (a)));
+}
+
+/* Words of @a and @b in turn. */
+static inline void
+vec_store_word_pairs (int32_t *p, Vec a, Vec b)
+{
+  __m512i odd = _mm512_slli_epi32 (_mm512_cvtps_epi32 (b), 16);
+
+  _mm512_storeu_si512 (p, _mm512_mask_blend_epi16 (0xaaaaaaaa, _mm512_cvtps_epi32 (a), odd));
 }
 
 /* 4x4 blocks inside the four quarters of each of four vectors. */

@@ -10,6 +10,7 @@
 #include "backends/cpu/x86/vec-ternary.h"
 #include "backends/cpu/x86/vec-tiles.h"
 #include "backends/cpu/x86/vec-turns.h"
+#include "backends/cpu/x86/vec-words.h"
 
 #define INT8_PRODUCTS(name, type)                                                                  \
   static void name##_few (const KvasirProduct *p, const KvasirProductPart *part,                   \
@@ -137,6 +138,6 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
     .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
     .update = update_line, .rotate = rotate, .quantize = quantize, .products = its_products,       \
     .transpose = transpose, .dense = dense, .hadamard = hadamard, .turn = turn, .score = score,    \
-    .scores_blocks = LANES == 16, .round_query = round_query, .mix = mix, .softmax = softmax,      \
-    .reads_packed = order,                                                                         \
+    .scores_blocks = LANES == 16, .round_query = round_query, .attend_words = attend_words,        \
+    .to_words = to_words, .mix = mix, .softmax = softmax, .reads_packed = order,                   \
   }
