@@ -62,13 +62,14 @@ const float *
 kvasir_attention_expand (const KvasirOpRun *run,
                          const KvasirAttentionRows *rows,
                          int64_t cell,
+                         int64_t next_cell,
                          int64_t head,
                          float *out,
                          int64_t row_width)
 {
-  const Slice slice = get_slice (rows, cell, head), none = { .cell = -1 };
+  const Slice slice = get_slice (rows, cell, head), next = get_slice (rows, next_cell, head);
 
-  return expand_slice (run, &slice, &none, out, row_width);
+  return expand_slice (run, &slice, &next, out, row_width);
 }
 
 /* ALiBi's slope of query head @head. */
@@ -179,8 +180,9 @@ mix_halves (const KvasirTensor *node,
             int64_t i,
             const KvasirAttentionScratch *scratch)
 {
-  const float *rows = kvasir_attention_expand (
-      run, &scratch->v, tile->part.cell, tile->part.head + i, scratch->rows, scratch->row_width);
+  const float *rows =
+      kvasir_attention_expand (run, &scratch->v, tile->part.cell, -1, tile->part.head + i,
+                               scratch->rows, scratch->row_width);
 
   kvasir_attention_sum_halves (node, run, tile, i, rows, scratch);
 }

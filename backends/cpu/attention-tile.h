@@ -96,10 +96,12 @@ kvasir_attention_get_rows (const KvasirTensor *cache, int64_t stream, int64_t he
                                 .head_dim = head_dim };
 }
 
-/* A head's elements of the tile at @cell into rows of @row_width; returns where the first is. */
+/* A head's elements of the tile at @cell into rows of @row_width; returns where the first is. Those
+ * at @next_cell, if not -1, are fetched meanwhile. */
 const float *kvasir_attention_expand (const KvasirOpRun *run,
                                       const KvasirAttentionRows *rows,
                                       int64_t cell,
+                                      int64_t next_cell,
                                       int64_t head,
                                       float *out,
                                       int64_t row_width);

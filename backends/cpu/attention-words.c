@@ -142,7 +142,10 @@ add_queries (Words *w)
 static const float *
 expand (const Words *w, const KvasirAttentionRows *rows, int64_t cell)
 {
-  return kvasir_attention_expand (w->run, rows, cell, w->part->head, w->rows, w->row_width);
+  int64_t next_cell = cell + KVASIR_TILE < w->part->cell_end ? cell + KVASIR_TILE : -1;
+
+  return kvasir_attention_expand (w->run, rows, cell, next_cell, w->part->head, w->rows,
+                                  w->row_width);
 }
 
 static void

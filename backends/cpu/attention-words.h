@@ -11,7 +11,7 @@
 #include "backends/cpu/attention-tile.h"
 
 /* Query rows that a part may have. */
-#define KVASIR_WORD_ROWS (3 * KVASIR_BLOCK_QUERIES)
+#define KVASIR_WORD_ROWS (6 * KVASIR_BLOCK_QUERIES)
 
 /* Whether that is a way for the node at all; steps that should be as in traces have another. */
 bool kvasir_attention_takes_words (const KvasirTensor *node, const KvasirOpRun *run);

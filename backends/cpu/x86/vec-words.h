@@ -73,7 +73,10 @@ INLINE void
 score_words (const KvasirWordTile *t, int first, const bool is_open, Vec tops[WORD_VECS])
 {
   const int32_t *keys = (const void *) t->keys, *queries = (const void *) t->queries;
+  const float *scales = t->key_scales;
+  const uint64_t *open = t->open;
   const int depth = t->head_dim_k / 2;
+  float *scores = t->scores + first;
   VecInt sums[WORD_ROWS][WORD_VECS];
 
   for (int v = 0; v < WORD_VECS; v++)
@@ -84,12 +87,12 @@ score_words (const KvasirWordTile *t, int first, const bool is_open, Vec tops[WO
       for (int r = 0; r < WORD_ROWS; r++)
         for (int v = 0; v < WORD_VECS; v++)
           {
-            Vec s = vec_mul (vec_from_int (sums[r][v]), vec_set1 (t->key_scales[cell + r]));
-            int query = first + v * LANES;
+            Vec s = vec_mul (vec_from_int (sums[r][v]), vec_set1 (scales[cell + r]));
             if (!is_open)
-              s = vec_select (vec_mask (t->open[cell + r] >> query), s, vec_set1 (CLOSED_SCORE));
+              s = vec_select (vec_mask (open[cell + r] >> (first + v * LANES)), s,
+                              vec_set1 (CLOSED_SCORE));
             tops[v] = vec_max (tops[v], s);
-            vec_store (t->scores + (cell + r) * KVASIR_BLOCK_QUERIES + query, s);
+            vec_store (scores + (cell + r) * KVASIR_BLOCK_QUERIES + v * LANES, s);
           }
     }
 }
@@ -116,6 +119,7 @@ weigh_words (const KvasirWordTile *t, int query, const bool is_open, Vec top, Ve
 {
   const Vec scale = vec_load (t->query_scales + query), max = vec_mul (top, scale);
   Vec total = vec_set1 (0), weight = vec_set1 (0);
+  const float *value_scales = t->value_scales;
   float *scores = t->scores + query;
   int32_t *weights = (int32_t *) (void *) t->weights + query;
 
@@ -126,7 +130,7 @@ weigh_words (const KvasirWordTile *t, int query, const bool is_open, Vec top, Ve
       if (!is_open)
         e = vec_select (vec_mask (t->open[cell] >> query), e, vec_set1 (0));
       total = vec_add (total, e);
-      e = vec_mul (e, vec_set1 (t->value_scales[cell]));
+      e = vec_mul (e, vec_set1 (value_scales[cell]));
       weight = vec_add (weight, e);
       vec_store (scores + cell * KVASIR_BLOCK_QUERIES, e);
     }
