@@ -5,22 +5,23 @@
 #include "backends/cpu/ops.h"
 
 #define ROWS KVASIR_PACKED_ROWS
-#define BLOCK_LEN 32
-#define MAX_BLOCK_BYTES 34
+#define MAX_BLOCK_BYTES 210
 
 #define ALWAYS_INLINE static inline __attribute__ ((always_inline))
 
-/* Bytes of the parts of one block, in the order in which they follow each other there. */
+/* A block's elements, and the bytes of its parts in the order in which they follow each other. Of
+ * blocks of 256 all whole dwords are quants here. */
 typedef struct
 {
-  size_t scale, min, fifth, quants;
+  int64_t len;
+  size_t scale, min, fifth, quants, tail;
   size_t all;
 } Form;
 
 static inline Form
 get_form (KvasirType type)
 {
-  Form form = { .scale = 2, .quants = 16 };
+  Form form = { .len = 32, .scale = 2, .quants = 16 };
 
   switch (type)
     {
@@ -43,21 +44,30 @@ get_form (KvasirType type)
     case KVASIR_TYPE_Q4_0:
     case KVASIR_TYPE_IQ4_NL:
       break;
+    case KVASIR_TYPE_Q4_K:
+      form = (Form){ .len = 256, .quants = 144 };
+      break;
+    case KVASIR_TYPE_Q5_K:
+      form = (Form){ .len = 256, .quants = 176 };
+      break;
+    case KVASIR_TYPE_Q6_K:
+      form = (Form){ .len = 256, .quants = 208, .tail = 2 };
+      break;
     default:
       return (Form){ 0 };
     }
-  form.all = form.scale + form.min + form.fifth + form.quants;
+  form.all = form.scale + form.min + form.fifth + form.quants + form.tail;
   return form;
 }
 
 bool
 kvasir_packed_is_possible (const KvasirTensor *tensor)
 {
-  size_t size = get_form (tensor->type).all;
+  Form form = get_form (tensor->type);
 
-  return size > 0 && tensor->view_src == NULL && tensor->ne[1] % ROWS == 0 &&
-         tensor->ne[0] % BLOCK_LEN == 0 &&
-         tensor->nb[1] == (size_t) tensor->ne[0] / BLOCK_LEN * size &&
+  return form.all > 0 && tensor->view_src == NULL && tensor->ne[1] % ROWS == 0 &&
+         tensor->ne[0] % form.len == 0 &&
+         tensor->nb[1] == (size_t) (tensor->ne[0] / form.len) * form.all &&
          tensor->nb[2] == tensor->nb[1] * (size_t) tensor->ne[1] && tensor->ne[3] == 1;
 }
 
@@ -91,6 +101,8 @@ pack_block (const Form *form, uint8_t *group, int row, uint8_t *block)
   block += form->fifth;
   for (size_t at = 0; at < form->quants; at += 4)
     memcpy (quants + at * ROWS + 4 * (size_t) row, block + at, 4);
+  memcpy (quants + ROWS * form->quants + form->tail * (size_t) row, block + form->quants,
+          form->tail);
 }
 
 /* The other way round. */
@@ -109,6 +121,8 @@ unpack_block (const Form *form, uint8_t *group, int row, uint8_t *block)
   block += form->fifth;
   for (size_t at = 0; at < form->quants; at += 4)
     memcpy (block + at, quants + at * ROWS + 4 * (size_t) row, 4);
+  memcpy (block + form->quants, quants + ROWS * form->quants + form->tail * (size_t) row,
+          form->tail);
 }
 
 ALWAYS_INLINE void
@@ -143,6 +157,15 @@ pack_group (KvasirType type, uint8_t *from, uint8_t *to, size_t row_bytes)
       break;
     case KVASIR_TYPE_MXFP4:
       pack_rows (KVASIR_TYPE_MXFP4, from, to, row_bytes);
+      break;
+    case KVASIR_TYPE_Q4_K:
+      pack_rows (KVASIR_TYPE_Q4_K, from, to, row_bytes);
+      break;
+    case KVASIR_TYPE_Q5_K:
+      pack_rows (KVASIR_TYPE_Q5_K, from, to, row_bytes);
+      break;
+    case KVASIR_TYPE_Q6_K:
+      pack_rows (KVASIR_TYPE_Q6_K, from, to, row_bytes);
       break;
     default:
       pack_rows (KVASIR_TYPE_Q4_0, from, to, row_bytes);
@@ -203,10 +226,10 @@ kvasir_packed_to_float (const KvasirTensor *tensor,
 
   if (group == NULL)
     return false;
-  for (int64_t i = 0; i < tensor->ne[0]; i += BLOCK_LEN, group += form.all * ROWS)
+  for (int64_t i = 0; i < tensor->ne[0]; i += form.len, group += form.all * ROWS)
     {
       unpack_block (&form, (uint8_t *) group, (int) (id % ROWS), block);
-      to_float (block, out + i, BLOCK_LEN);
+      to_float (block, out + i, form.len);
     }
   return true;
 }

@@ -5,6 +5,8 @@
  *   scales [16]; minimums [16] where the type has them; fifth bits [8] of 64 bits, bit 4 r + i of
  *   the j-th for element 4 j + i of row r, where it has them; four bytes of each row, the second
  *   ones, and so on.
+ * Of blocks of 256 elements: the first four bytes of each row, the second ones, and so on; what is
+ *   left of each row, two bytes of Q6_K.
  * Nothing is lost or rounded: products of both orders are the same bit for bit.
  *
  * Thread: kvasir_packed_pack() runs in one thread while others compute; what is said to be packed

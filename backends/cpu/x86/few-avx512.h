@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "backends/cpu/x86/sixteen-avx512.h"
+#include "backends/cpu/x86/sixteen-k-avx512.h"
 
 /* The nibbles of two blocks: each quarter takes one half of the bits of one block. */
 INLINE __m512i
@@ -127,6 +127,94 @@ add_block (const KvasirType type,
     }
 }
 
+/* Lines of what is fetched ahead while run @i of eight is multiplied. */
+INLINE void
+fetch_eighth (const uint8_t *next, const size_t n_bytes, const int i)
+{
+  const size_t n_lines = (n_bytes + 63) / 64;
+
+  for (size_t line = n_lines * (size_t) i / 8; line < n_lines * (size_t) (i + 1) / 8; line++)
+    _mm_prefetch ((const char *) next + 64 * line, _MM_HINT_T0);
+}
+
+/* Block @b of sixteen rows with n tokens. */
+INLINE void
+add_sixteen_k (const KvasirType type,
+               const uint8_t *block,
+               const FewActs *acts,
+               int64_t b,
+               const int n,
+               Group *group)
+{
+  const int n_parts = get_n_parts (type), n_dwords = 8 / n_parts;
+  const SixteenScales s = load_sixteen_scales (type, block);
+
+#pragma GCC unroll 16
+  for (int run = 0; run < 8 * n_parts; run++)
+    {
+      const int i = run / n_parts, first = run % n_parts * n_dwords;
+      __m512i high[MAX_FEW], low[MAX_FEW];
+      __m512 d, m;
+      if (first == 0)
+        fetch_eighth (group->next, 16 * get_k_block_bytes (type), i);
+      for (int t = 0; t < n; t++)
+        high[t] = low[t] = _mm512_setzero_si512 ();
+#pragma GCC unroll 8
+      for (int j = first; j < first + n_dwords; j++)
+        {
+          __m512i u = load_four_elements (type, block, i, j);
+          for (int t = 0; t < n; t++)
+            {
+              int64_t at = 256 * b + 32 * i + 4 * j;
+              __m512i q = _mm512_set1_epi32 (load_dword ((const uint8_t *) acts->q[t] + at));
+              __m512i fine = _mm512_set1_epi32 (load_dword ((const uint8_t *) acts->fine[t] + at));
+              high[t] = _mm512_dpbusd_epi32 (high[t], u, q);
+              low[t] = _mm512_dpbusd_epi32 (low[t], u, fine);
+            }
+        }
+      get_run_scales (type, &s, run, &d, &m);
+      for (int t = 0; t < n; t++)
+        {
+          __m512i dot = _mm512_add_epi32 (_mm512_slli_epi32 (high[t], 8), low[t]);
+          __m512 scale = _mm512_mul_ps (d, _mm512_set1_ps (acts->d[t][8 * b + i]));
+          float x = n_parts == 1 ? acts->s[t][8 * b + i] : acts->s16[t][16 * b + run];
+          group->sums[t] = _mm512_fmadd_ps (_mm512_cvtepi32_ps (dot), scale, group->sums[t]);
+          group->mins[t] = _mm512_fmadd_ps (m, _mm512_set1_ps (x), group->mins[t]);
+        }
+      /* Loads of all runs before the first product would be more than the registers hold. */
+      __asm__ volatile("" ::: "memory");
+    }
+  group->next += 16 * get_k_block_bytes (type);
+}
+
+/* All blocks of sixteen rows. */
+INLINE void
+add_blocks (const KvasirProduct *p,
+            const KvasirType type,
+            const bool is_packed,
+            const FewActs *acts,
+            const int n,
+            Group *group)
+{
+  uint8_t turned[MAX_SIXTEEN_K] __attribute__ ((aligned (64)));
+
+  if (!is_sixteen_k (type))
+    {
+      for (int64_t b = 0; b < p->k / 32; b++)
+        add_block (type, is_packed, acts, b, n, group);
+      return;
+    }
+  for (int64_t b = 0; b < p->k / 256; b++)
+    {
+      const size_t size = get_k_block_bytes (type);
+      if (!is_packed)
+        turn_sixteen_k (type, group->rows, turned);
+      add_sixteen_k (type, is_packed ? group->rows[0] : turned, acts, b, n, group);
+      for (int i = 0; i < (is_packed ? 1 : 16); i++)
+        group->rows[i] += is_packed ? 16 * size : size;
+    }
+}
+
 INLINE void
 begin_group (const KvasirProduct *p, int64_t r, int n_rows, const int n, Group *group)
 {
@@ -139,7 +227,7 @@ begin_group (const KvasirProduct *p, int64_t r, int n_rows, const int n, Group *
     group->sums[t] = group->mins[t] = _mm512_setzero_ps ();
 }
 
-/* Up to sixteen rows of a block-32 type with n tokens; rows behind the last one are its copies. */
+/* Up to sixteen rows with n tokens; rows behind the last one are its copies. */
 INLINE void
 int8_group (const KvasirProduct *p,
             const KvasirType type,
@@ -154,11 +242,9 @@ int8_group (const KvasirProduct *p,
 
   begin_group (p, r, n_rows, n, &group);
   if (p->is_packed)
-    for (int64_t b = 0; b < p->k / 32; b++)
-      add_block (type, true, &acts, b, n, &group);
+    add_blocks (p, type, true, &acts, n, &group);
   else
-    for (int64_t b = 0; b < p->k / 32; b++)
-      add_block (type, false, &acts, b, n, &group);
+    add_blocks (p, type, false, &acts, n, &group);
   for (int t = 0; t < n; t++)
     {
       __m512 sum = _mm512_add_ps (_mm512_add_ps (group.sums[t], group.mins[t]), bias);
@@ -167,7 +253,7 @@ int8_group (const KvasirProduct *p,
 }
 
 INLINE void
-int8_few_blocks (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+int8_few_sixteens (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
 {
   for (int64_t r = part->row; r < part->row_end; r += 16)
     {

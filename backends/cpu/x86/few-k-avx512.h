@@ -203,9 +203,9 @@ int8_pair (const KvasirProduct *p,
 INLINE void
 int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
 {
-  if (!is_k_type (type))
+  if (!is_k_type (type) || is_sixteen_k (type))
     {
-      int8_few_blocks (p, part, type);
+      int8_few_sixteens (p, part, type);
       return;
     }
   if (get_n_parts (type) == 1)

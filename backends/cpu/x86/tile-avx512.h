@@ -35,6 +35,28 @@ store_scales (const float *rows, const int n_runs, float *out)
     _mm512_store_ps (out + TILE_ROWS * i, _mm512_load_ps (runs + 16 * (16 / n_runs * i)));
 }
 
+/* One block of 256 of 16 rows as sixteen-k-avx512.h has them. */
+INLINE void
+unpack_sixteen_k (const KvasirType type, const uint8_t *block, uint8_t *bytes, float *d, float *m)
+{
+  const int n_parts = get_n_parts (type);
+  const SixteenScales s = load_sixteen_scales (type, block);
+  __m512 scale, min;
+
+#pragma GCC unroll 16
+  for (int run = 0; run < 8 * n_parts; run++)
+    {
+      get_run_scales (type, &s, run, &scale, &min);
+      _mm512_store_ps (d + TILE_ROWS * run, scale);
+      _mm512_store_ps (m + TILE_ROWS * run, min);
+    }
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; i++)
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; j++)
+      _mm512_store_si512 (bytes + 512 * i + 64 * j, load_four_elements (type, block, i, j));
+}
+
 /* One block of 256 of 16 rows. */
 INLINE void
 unpack_k_block (
@@ -67,19 +89,26 @@ unpack_k_block (
 INLINE void
 unpack_groups (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t last, Tile *tile)
 {
+  const int n_blocks = is_k_type (type) ? 8 : 1, n_parts = get_n_parts (type);
+  const size_t size = is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
   const uint8_t *block = p->weights + (size_t) row * p->weight_stride;
   const size_t second = row + 16 > last ? 0 : 16 * p->weight_stride;
   Sixteen s;
 
-  for (int64_t b = 0; b < p->k / 32; b++, block += 16 * get_block_bytes (type))
+  for (int64_t b = 0; b < p->k / 32; b += n_blocks, block += 16 * size)
     {
-      fetch_tile (tile, 0, b, 1);
+      fetch_tile (tile, 0, b, n_blocks);
       for (int half = 0; half < 2; half++)
         {
-          int64_t at = b * TILE_ROWS + 16 * half;
-          load_packed (type, block + (half ? second : 0), &s);
-          store_sixteen (&s, tile->bytes + (p->k / 32 * half + b) * 512, tile->d + at,
-                         tile->m + at);
+          uint8_t *bytes = tile->bytes + (p->k / 32 * half + b) * 512;
+          int64_t at = b * n_parts * TILE_ROWS + 16 * half;
+          if (is_k_type (type))
+            unpack_sixteen_k (type, block + (half ? second : 0), bytes, tile->d + at, tile->m + at);
+          else
+            {
+              load_packed (type, block + (half ? second : 0), &s);
+              store_sixteen (&s, bytes, tile->d + at, tile->m + at);
+            }
         }
     }
 }
