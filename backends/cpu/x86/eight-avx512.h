@@ -1,8 +1,8 @@
-/* backends/cpu/x86/eight-avx512.h - eight rows of blocks of 256 with eight scales
+/* backends/cpu/x86/eight-avx512.h - eight rows of IQ4_XS
  *
- * As few-avx512.h, for Q4_K, Q5_K and IQ4_XS. Each quarter of a vector has 16 elements of one of
- * four rows. So the 32 elements of a scale are two vectors, whose products are summed as integers,
- * the rows share the work on their scales, and two fours of rows share the activations.
+ * As few-avx512.h. Each quarter of a vector has 16 elements of one of four rows. So the 32 elements
+ * of a scale are two vectors, whose products are summed as integers, the rows share the work on
+ * their scales, and two fours of rows share the activations.
  */
 #pragma once
 
@@ -15,7 +15,6 @@
 typedef struct
 {
   __m512i low[4];
-  __m512i high[2]; /* upper bits that are kept apart */
 } Columns;
 
 INLINE __m512i
@@ -50,70 +49,26 @@ load_16_bytes (const uint8_t *const blocks[FOUR])
 }
 
 INLINE void
-load_columns (const KvasirType type, const uint8_t *const blocks[FOUR], int half, Columns *columns)
+load_columns (const uint8_t *const blocks[FOUR], int half, Columns *columns)
 {
-  size_t qs = offsetof (KvasirBlockQ4K, qs);
+  const size_t qs = offsetof (KvasirBlockIq4Xs, qs) + 64 * (size_t) half;
 
-  if (type == KVASIR_TYPE_Q5_K)
-    {
-      qs = offsetof (KvasirBlockQ5K, qs);
-      load_32_bytes (blocks, offsetof (KvasirBlockQ5K, qh), columns->high);
-    }
-  else if (type == KVASIR_TYPE_IQ4_XS)
-    qs = offsetof (KvasirBlockIq4Xs, qs);
-  load_32_bytes (blocks, qs + 64 * (size_t) half, columns->low);
-  load_32_bytes (blocks, qs + 64 * (size_t) half + 32, columns->low + 2);
+  load_32_bytes (blocks, qs, columns->low);
+  load_32_bytes (blocks, qs + 32, columns->low + 2);
 }
 
-/* The bits of @mask in each byte, after words were moved down by @down bits, or up by - @down. */
-INLINE __m512i
-take_bits (__m512i x, const int down, const int mask)
-{
-  if (down > 0)
-    x = _mm512_srli_epi16 (x, (unsigned) down);
-  else if (down < 0)
-    x = _mm512_slli_epi16 (x, (unsigned) -down);
-  return _mm512_and_si512 (x, _mm512_set1_epi8 ((char) mask));
-}
-
-/* Run @i of 32 elements as unsigned bytes. The upper nibbles of Q4_K stay where they are: their
- * scales are a sixteenth. */
+/* Run @i of 32 elements as unsigned bytes. */
 INLINE void
-take_run (const KvasirType type, const Columns *columns, const int i, __m512i u[2])
+take_run (const Columns *columns, const int i, __m512i u[2])
 {
   const __m512i table = _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
 
   for (int part = 0; part < 2; part++)
     {
-      __m512i both = columns->low[i % 4 / 2 * 2 + part];
-      if (type == KVASIR_TYPE_Q4_K)
-        u[part] = _mm512_and_si512 (both, _mm512_set1_epi8 ((char) (i % 2 == 0 ? 0x0f : 0xf0)));
-      else if (type == KVASIR_TYPE_Q5_K)
-        {
-          __m512i fifth = take_bits (columns->high[part], i - 4, 16);
-          u[part] = _mm512_or_si512 (take_bits (both, i % 2 * 4, 15), fifth);
-        }
-      else
-        {
-          u[part] = _mm512_shuffle_epi8 (table, take_bits (columns->low[i % 4], 4 * part, 15));
-          u[part] = _mm512_xor_si512 (u[part], _mm512_set1_epi8 ((char) 128));
-        }
+      __m512i q = _mm512_and_si512 (_mm512_srli_epi16 (columns->low[i % 4], 4U * (unsigned) part),
+                                    _mm512_set1_epi8 (15));
+      u[part] = _mm512_xor_si512 (_mm512_shuffle_epi8 (table, q), _mm512_set1_epi8 ((char) 128));
     }
-}
-
-/* Eight pairs of six bits: the scales in bytes 0 to 7 of each quarter, the minimums in 8 to 15. */
-INLINE __m512i
-get_six_bits (__m512i heads)
-{
-  const __m512i low = _mm512_broadcast_i32x4 (
-      _mm_setr_epi8 (4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
-  const __m512i high = _mm512_broadcast_i32x4 (
-      _mm_setr_epi8 (-1, -1, -1, -1, 4, 5, 6, 7, -1, -1, -1, -1, 8, 9, 10, 11));
-  __m512i six =
-      _mm512_srlv_epi32 (_mm512_shuffle_epi8 (heads, low), _mm512_set4_epi32 (4, 0, 0, 0));
-  __m512i top = take_bits (_mm512_shuffle_epi8 (heads, high), 2, 48);
-
-  return _mm512_or_si512 (_mm512_and_si512 (six, _mm512_set1_epi64 (0x0f0f0f0f3f3f3f3f)), top);
 }
 
 /* As get_iq4_xs_scales; the scales are minimums too. */
@@ -160,27 +115,22 @@ typedef struct
 } FourScales;
 
 INLINE FourScales
-load_four_scales (const KvasirType type, const uint8_t *const blocks[FOUR])
+load_four_scales (const uint8_t *const blocks[FOUR])
 {
-  const bool is_iq4 = type == KVASIR_TYPE_IQ4_XS;
   const __m512i pairs = _mm512_setr_epi32 (0, 0, 0, 0, 2, 2, 2, 2, 4, 4, 4, 4, 6, 6, 6, 6);
   const __m512 small = _mm512_set1_ps (0x1p-24f);
+  const __m512 offset = _mm512_set1_ps ((float) get_k_offset (KVASIR_TYPE_IQ4_XS));
   __m512i heads = load_16_bytes (blocks);
-  __m512i bytes = is_iq4 ? get_nonlinear_scales (heads) : get_six_bits (heads);
+  __m512i bytes = get_nonlinear_scales (heads);
   __m512 halves =
       _mm512_mul_ps (_mm512_castps256_ps512 (_mm256_cvtph_ps (gather_firsts (heads))), small);
   __m512 d = _mm512_permutexvar_ps (pairs, halves);
-  __m512 m = _mm512_permutexvar_ps (_mm512_add_epi32 (pairs, _mm512_set1_epi32 (1)), halves);
   FourScales s;
 
-  if (is_iq4)
-    m = _mm512_mul_ps (d, _mm512_set1_ps ((float) get_k_offset (type)));
-  if (type == KVASIR_TYPE_Q4_K)
-    d = _mm512_mul_ps (d, _mm512_set4_ps (0.0625f, 1, 0.0625f, 1));
   for (int k = 0; k < 2; k++)
     {
       s.d[k] = _mm512_mul_ps (spread_bytes (bytes, k), d);
-      s.m[k] = _mm512_mul_ps (spread_bytes (bytes, is_iq4 ? k : k + 2), m);
+      s.m[k] = _mm512_mul_ps (s.d[k], offset);
     }
   return s;
 }
@@ -208,15 +158,14 @@ load_four_times (const float *p)
 
 /* Adds the minimums of four blocks; returns what each run's integers are to be multiplied with. */
 INLINE void
-scale_four (const KvasirType type,
-            const uint8_t *const blocks[FOUR],
+scale_four (const uint8_t *const blocks[FOUR],
             const FewActs *acts,
             int64_t b,
             const int n,
             Rows *rows,
             __m512 scales[MAX_FEW][2])
 {
-  FourScales s = load_four_scales (type, blocks);
+  FourScales s = load_four_scales (blocks);
 
   for (int t = 0; t < n; t++)
     for (int k = 0; k < 2; k++)
@@ -264,14 +213,9 @@ add_run (const __m512i u[2], const __m512i q[2], const __m512i fine[2], __m512 s
 
 /* Block @b of 4 n_fours rows with n tokens. */
 INLINE void
-add_eight (const KvasirType type,
-           const FewActs *acts,
-           int64_t b,
-           const int n,
-           const int n_fours,
-           Eight *eight)
+add_eight (const FewActs *acts, int64_t b, const int n, const int n_fours, Eight *eight)
 {
-  const size_t size = get_k_block_bytes (type), step = (size_t) n_fours * FOUR * size;
+  const size_t size = sizeof (KvasirBlockIq4Xs), step = (size_t) n_fours * FOUR * size;
   const uint8_t *blocks[MAX_FOURS][FOUR];
   __m512 scales[MAX_FOURS][MAX_FEW][2];
   Columns columns[MAX_FOURS];
@@ -282,7 +226,7 @@ add_eight (const KvasirType type,
     {
       for (int r = 0; r < FOUR; r++)
         blocks[h][r] = eight->fours[h].rows[r] + (size_t) b * size;
-      scale_four (type, blocks[h], acts, b, n, &eight->fours[h], scales[h]);
+      scale_four (blocks[h], acts, b, n, &eight->fours[h], scales[h]);
     }
 #pragma GCC unroll 8
   for (int i = 0; i < 8; i++)
@@ -291,8 +235,8 @@ add_eight (const KvasirType type,
       for (int h = 0; h < n_fours; h++)
         {
           if (i % 4 == 0)
-            load_columns (type, blocks[h], i / 4, &columns[h]);
-          take_run (type, &columns[h], i, u[h]);
+            load_columns (blocks[h], i / 4, &columns[h]);
+          take_run (&columns[h], i, u[h]);
         }
       for (int t = 0; t < n; t++)
         {
@@ -340,7 +284,6 @@ store_four (const KvasirProduct *p, int64_t r, int64_t n_rows, int64_t token, __
 /* The rows of @part, 4 n_fours at a time, with n tokens from @token on. */
 INLINE void
 multiply_fours (const KvasirProduct *p,
-                const KvasirType type,
                 const KvasirProductPart *part,
                 int64_t token,
                 const int n,
@@ -353,7 +296,7 @@ multiply_fours (const KvasirProduct *p,
       int64_t n_rows = part->row_end - r;
       Eight eight = begin_eight (p, r, n_rows, n, n_fours);
       for (int64_t b = 0; b < p->k / 256; b++)
-        add_eight (type, &acts, b, n, n_fours, &eight);
+        add_eight (&acts, b, n, n_fours, &eight);
       for (int h = 0; h < n_fours && FOUR * h < n_rows; h++)
         for (int t = 0; t < n; t++)
           store_four (p, r + FOUR * h, n_rows - FOUR * h, token + t,
@@ -364,7 +307,7 @@ multiply_fours (const KvasirProduct *p,
 /* Eight rows at a time with all tokens; more than one token and eight rows are too much for the
  * registers. */
 INLINE void
-multiply_eights (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+multiply_eights (const KvasirProduct *p, const KvasirProductPart *part)
 {
   for (int64_t r = part->row; r < part->row_end; r += MAX_FOURS * FOUR)
     {
@@ -373,10 +316,10 @@ multiply_eights (const KvasirProduct *p, const KvasirProductPart *part, const Kv
       if (rows.row_end > part->row_end)
         rows.row_end = part->row_end;
       for (; token + 4 <= part->token_end; token += 4)
-        multiply_fours (p, type, &rows, token, 4, 1);
+        multiply_fours (p, &rows, token, 4, 1);
       for (; token + 2 <= part->token_end; token += 2)
-        multiply_fours (p, type, &rows, token, 2, 1);
+        multiply_fours (p, &rows, token, 2, 1);
       if (token < part->token_end)
-        multiply_fours (p, type, &rows, token, 1, MAX_FOURS);
+        multiply_fours (p, &rows, token, 1, MAX_FOURS);
     }
 }

@@ -1,7 +1,7 @@
-/* backends/cpu/x86/few-k-avx512.h - rows of blocks of 256 with a few tokens
+/* backends/cpu/x86/few-k-avx512.h - rows of the rarer blocks of 256 with a few tokens
  *
- * As few-avx512.h. Blocks of sixteen scales go two rows at a time, which share the activations;
- * those of eight as eight-avx512.h says.
+ * As few-avx512.h, which has the others. Q2_K and Q3_K go two rows at a time, which share the
+ * activations; IQ4_XS as eight-avx512.h says.
  */
 #pragma once
 
@@ -34,17 +34,6 @@ test_halves (__m512i x, int bit)
 }
 
 INLINE __m512i
-load_64_of_q6_k (const KvasirBlockQ6K *block, int i)
-{
-  __m512i low = _mm512_loadu_si512 (block->ql + i / 2 * 64);
-  __m512i high = shift_halves (twice (block->qh + i / 2 * 32), i % 2 * 4, i % 2 * 4 + 2);
-
-  low = shift_halves (low, i % 2 * 4, i % 2 * 4);
-  high = _mm512_slli_epi16 (_mm512_and_si512 (high, _mm512_set1_epi8 (3)), 4);
-  return _mm512_or_si512 (_mm512_and_si512 (low, _mm512_set1_epi8 (15)), high);
-}
-
-INLINE __m512i
 load_64_of_iq4_xs (const KvasirBlockIq4Xs *block, int i)
 {
   const __m512i table = _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const void *) kvasir_iq4_values));
@@ -59,9 +48,7 @@ load_64 (const KvasirType type, const uint8_t *block, int i)
 {
   const KvasirBlockQ2K *q2 = (const void *) block;
   const KvasirBlockQ3K *q3 = (const void *) block;
-  const KvasirBlockQ4K *q4 = (const void *) block;
-  const KvasirBlockQ5K *q5 = (const void *) block;
-  const __m512i two_bits = _mm512_set1_epi8 (3), nibble = _mm512_set1_epi8 (15);
+  const __m512i two_bits = _mm512_set1_epi8 (3);
   __m512i u;
 
   switch (type)
@@ -74,14 +61,6 @@ load_64 (const KvasirType type, const uint8_t *block, int i)
       u = _mm512_and_si512 (u, two_bits);
       return _mm512_mask_add_epi8 (u, test_halves (twice (q3->hmask), 2 * i), u,
                                    _mm512_set1_epi8 (4));
-    case KVASIR_TYPE_Q4_K:
-      return _mm512_and_si512 (shift_halves (twice (q4->qs + 32 * i), 0, 4), nibble);
-    case KVASIR_TYPE_Q5_K:
-      u = _mm512_and_si512 (shift_halves (twice (q5->qs + 32 * i), 0, 4), nibble);
-      return _mm512_mask_add_epi8 (u, test_halves (twice (q5->qh), 2 * i), u,
-                                   _mm512_set1_epi8 (16));
-    case KVASIR_TYPE_Q6_K:
-      return load_64_of_q6_k ((const void *) block, i);
     default:
       return load_64_of_iq4_xs ((const void *) block, i);
     }
@@ -208,9 +187,9 @@ int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirTyp
       int8_few_sixteens (p, part, type);
       return;
     }
-  if (get_n_parts (type) == 1)
+  if (type == KVASIR_TYPE_IQ4_XS)
     {
-      multiply_eights (p, part, type);
+      multiply_eights (p, part);
       return;
     }
   for (int64_t r = part->row; r < part->row_end; r += 2)

@@ -119,6 +119,7 @@ unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t
 {
   const int n_blocks = is_k_type (type) ? 8 : 1, n_parts = get_n_parts (type);
   const size_t size = is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
+  uint8_t turned[MAX_SIXTEEN_K] __attribute__ ((aligned (64)));
   const uint8_t *rows[TILE_ROWS];
   Sixteen s;
 
@@ -136,7 +137,12 @@ unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t
         {
           uint8_t *bytes = tile->bytes + (p->k / 32 * half + b) * 512;
           int64_t at = b * n_parts * TILE_ROWS + 16 * half;
-          if (is_k_type (type))
+          if (is_sixteen_k (type))
+            {
+              turn_sixteen_k (type, rows + 16 * half, turned);
+              unpack_sixteen_k (type, turned, bytes, tile->d + at, tile->m + at);
+            }
+          else if (is_k_type (type))
             unpack_k_block (type, rows + 16 * half, bytes, tile->d + at, tile->m + at);
           else
             {
