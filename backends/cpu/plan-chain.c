@@ -55,6 +55,27 @@ is_maker (const KvasirOpItem *item, const KvasirOpItem *of)
          (of->node->src[0] == item->node || of->node->src[1] == item->node);
 }
 
+/* FALSE: @index must wait for something behind the beginning of the chain, or for more than the
+ * same elements of what is in it. */
+static bool
+find_chain_after (KvasirPlan *plan, int index, int chain)
+{
+  KvasirOpItem *item = &plan->items[index];
+
+  item->chain_after = -1;
+  for (int i = 0; i < index; i++)
+    {
+      const KvasirOpItem *other = &plan->items[i];
+      if (other->same_as >= 0 || !kvasir_plan_conflicts (other, item))
+        continue;
+      if (!is_maker (other, item) && other->chain != chain && i != chain)
+        item->chain_after = i;
+      else if (kvasir_plan_disturbs (other, item))
+        return false;
+    }
+  return item->chain_after < chain;
+}
+
 void
 kvasir_plan_join_chain (KvasirPlan *plan, int index)
 {
@@ -64,16 +85,7 @@ kvasir_plan_join_chain (KvasirPlan *plan, int index)
   if (!item->stage->is_elementwise || get_length (item) < 0 || get_length (item) % PART != 0)
     return;
   int chain = find_chain (plan, index);
-  item->chain_after = -1;
-  for (int i = 0; i < index && chain >= 0; i++)
-    {
-      const KvasirOpItem *other = &plan->items[i];
-      if (is_maker (other, item) || other->same_as >= 0 || !kvasir_plan_conflicts (other, item))
-        continue;
-      if (other->chain != chain && i != chain)
-        item->chain_after = i;
-    }
-  if (chain < 0 || item->chain_after >= chain)
+  if (chain < 0 || !find_chain_after (plan, index, chain))
     return;
   item->chain = chain;
   for (int i = chain; i < index; i++)

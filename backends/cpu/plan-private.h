@@ -71,6 +71,8 @@ struct KvasirPlan
 
 /* Whether item @later must wait for @earlier. */
 bool kvasir_plan_conflicts (const KvasirOpItem *earlier, const KvasirOpItem *later);
+/* Whether it must for another reason than that it reads the results. */
+bool kvasir_plan_disturbs (const KvasirOpItem *earlier, const KvasirOpItem *later);
 
 /* Finds the chain of item @index, the last one there is. */
 void kvasir_plan_join_chain (KvasirPlan *plan, int index);

@@ -161,17 +161,28 @@ reads_results (const KvasirOpItem *item, const KvasirOpItem *writer)
   return reads (item, get_written (writer)) || reads (item, get_written_state (writer));
 }
 
+static bool
+share_slot (const KvasirOpItem *earlier, const KvasirOpItem *later)
+{
+  const KvasirOpStage *a = earlier->stage, *b = later->stage;
+
+  return earlier->slot_id != 0 && earlier->slot_id == later->slot_id &&
+         ((a->writes_slot && (b->reads_slot || b->writes_slot)) ||
+          (a->reads_slot && b->writes_slot));
+}
+
+bool
+kvasir_plan_disturbs (const KvasirOpItem *earlier, const KvasirOpItem *later)
+{
+  return share_slot (earlier, later) || overlaps (get_written (earlier), get_written (later)) ||
+         reads_results (earlier, later);
+}
+
 /* States are sources of all that write them. */
 bool
 kvasir_plan_conflicts (const KvasirOpItem *earlier, const KvasirOpItem *later)
 {
-  const KvasirOpStage *a = earlier->stage, *b = later->stage;
-
-  if (earlier->slot_id != 0 && earlier->slot_id == later->slot_id &&
-      ((a->writes_slot && (b->reads_slot || b->writes_slot)) || (a->reads_slot && b->writes_slot)))
-    return true;
-  return overlaps (get_written (earlier), get_written (later)) || reads_results (later, earlier) ||
-         reads_results (earlier, later);
+  return kvasir_plan_disturbs (earlier, later) || reads_results (later, earlier);
 }
 
 /* The last item before @index that wrote what @index needs or took its slot over, or -1. */

@@ -18,8 +18,17 @@ typedef struct
 {
   KvasirTensor *places[N_PLACES]; /* memory that results reuse */
   KvasirTensor *weights[3];
-  KvasirTensor *input; /* of the last product, or NULL */
+  KvasirTensor *input;   /* of the last product, or NULL */
+  KvasirTensor *made[2]; /* the last two products */
 } Program;
+
+/* Products of one token are cut into several pieces, and what follows element by element is made
+ * with them. */
+static int
+get_width (int n_tokens)
+{
+  return n_tokens == 1 ? 512 : WIDTH;
+}
 
 static KvasirTensor *
 pick (Program *program, GRand *rand, const KvasirTensor *except)
@@ -37,23 +46,35 @@ add_random_node (Program *program, Rig *rig, GRand *rand)
 {
   static const KvasirOp ops[] = { KVASIR_OP_ADD,      KVASIR_OP_MUL,     KVASIR_OP_SCALE,
                                   KVASIR_OP_RMS_NORM, KVASIR_OP_MUL_MAT, KVASIR_OP_MUL_MAT,
-                                  KVASIR_OP_MUL_MAT };
+                                  KVASIR_OP_MUL_MAT,  KVASIR_OP_MUL_MAT, KVASIR_OP_GLU,
+                                  KVASIR_OP_UNARY };
   KvasirOp op = ops[g_rand_int_range (rand, 0, G_N_ELEMENTS (ops))];
   KvasirTensor *place = pick (program, rand, NULL);
   KvasirTensor *node = rig_view_node (rig, op, place);
 
   node->src[0] = pick (program, rand, NULL);
   node->src[1] = op == KVASIR_OP_ADD || op == KVASIR_OP_MUL ? pick (program, rand, NULL) : NULL;
+  if (op == KVASIR_OP_GLU || op == KVASIR_OP_UNARY)
+    {
+      node->src[0] = program->made[0] ? program->made[0] : node->src[0];
+      node->src[1] = op == KVASIR_OP_UNARY ? NULL : pick (program, rand, NULL);
+      if (op == KVASIR_OP_GLU && program->made[1] != NULL && g_rand_boolean (rand))
+        node->src[1] = program->made[1];
+      program->input = g_rand_boolean (rand) ? node : NULL;
+      return;
+    }
   node->params.scale.scale = 0.5f;
   if (op == KVASIR_OP_RMS_NORM)
     node->params.norm.eps = 1e-5f;
   if (op == KVASIR_OP_MUL_MAT)
     {
       /* A product can't be done in place. Many have the input of the last one. */
-      if (program->input == NULL || program->input == place || g_rand_boolean (rand))
+      if (program->input == NULL || program->input->data == place->data || g_rand_boolean (rand))
         program->input = pick (program, rand, place);
       node->src[0] = program->weights[g_rand_int_range (rand, 0, 3)];
       node->src[1] = program->input;
+      program->made[1] = program->made[0];
+      program->made[0] = node;
     }
 }
 
@@ -62,13 +83,14 @@ make_program (guint32 seed, int n_threads, int n_tokens)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
   Rig *rig = rig_new (KVASIR_CPU_ISA_AUTO, n_threads);
+  const int width = get_width (n_tokens);
   Program program = { 0 };
 
   for (int i = 0; i < N_PLACES; i++)
-    program.places[i] = rig_random (rig, rand, KVASIR_TYPE_F32, WIDTH, n_tokens, 1);
-  program.weights[0] = rig_random (rig, rand, KVASIR_TYPE_Q8_0, WIDTH, WIDTH, 1);
-  program.weights[1] = rig_random (rig, rand, KVASIR_TYPE_Q4_1, WIDTH, WIDTH, 1);
-  program.weights[2] = rig_random (rig, rand, KVASIR_TYPE_F32, WIDTH, WIDTH, 1);
+    program.places[i] = rig_random (rig, rand, KVASIR_TYPE_F32, width, n_tokens, 1);
+  program.weights[0] = rig_random (rig, rand, KVASIR_TYPE_Q8_0, width, width, 1);
+  program.weights[1] = rig_random (rig, rand, KVASIR_TYPE_Q4_1, width, width, 1);
+  program.weights[2] = rig_random (rig, rand, KVASIR_TYPE_F32, width, width, 1);
   for (int i = 0; i < N_NODES; i++)
     add_random_node (&program, rig, rand);
   return rig;
