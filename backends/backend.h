@@ -345,8 +345,8 @@ struct KvasirTensor
    * the latter grows while others compute. */
   void *packed;
   size_t n_packed;
-  /* Of weights: F32 [1] or, for a stack of experts, [ne[2]], what their values count times; NULL: 1.
-   * Devices know nothing of it: a graph multiplies what they give. */
+  /* Of weights: F32 [1] or, for a stack of experts, [ne[2]], what their values count times;
+   * NULL: 1. Devices know nothing of it: a graph multiplies what they give. */
   KvasirTensor *scale;
   char name[KVASIR_MAX_NAME];
 };

@@ -36,6 +36,14 @@ close_model_cb (GSimpleAction *action, GVariant *parameter, gpointer user_data)
   g_object_set (self->settings, "last-model", "", NULL);
 }
 
+/* Chats stay as they are; the next answer reads its own again. */
+static void
+free_cells_cb (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  kvasir_engine_client_clear (((KvasirWindow *) user_data)->client);
+  kvasir_window_toast (user_data, _ ("All cells are free. The next answer reads its chat again."));
+}
+
 static void
 larger_window_cb (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
@@ -300,6 +308,7 @@ static const GActionEntry entries[] = {
   { "open-path", open_path_cb, "s" },
   { "models", models_cb },
   { "close-model", close_model_cb },
+  { "free-cells", free_cells_cb },
   { "larger-window", larger_window_cb },
   { "new-chat", new_chat_cb },
   { "chat-delete", chat_delete_cb, "t" },
@@ -358,6 +367,7 @@ kvasir_window_update_actions (KvasirWindow *self)
   set_enabled (self, "system-prompt", chat);
   set_enabled (self, "sampling", chat);
   set_enabled (self, "close-model", model);
+  set_enabled (self, "free-cells", model && !kvasir_engine_client_get_busy (self->client));
   set_enabled (self, "retry-last", chat && model && !busy);
 }
 

@@ -139,6 +139,8 @@ kvasir_window_connect_engine (KvasirWindow *self)
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->client, "notify::model", G_CALLBACK (model_cb), self,
                            G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->client, "notify::busy", G_CALLBACK (kvasir_window_update_actions),
+                           self, G_CONNECT_SWAPPED);
   kvasir_engine_client_add_views (self->client, KVASIR_VIEW_CELLS);
   self->views_added = TRUE;
 }

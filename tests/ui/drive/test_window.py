@@ -297,6 +297,18 @@ def test_chats_new_rename_delete_undo(keep):
     check(app.rows()[0].name == "You: the second chat", "with its messages")
 
 
+def test_cells_can_be_freed(keep):
+    app = ready(keep(start()))
+    say(app, "something to keep in mind")
+    wait("cells in use", lambda: re.search(r"\b[1-9]\d* of 4096 cells", app.meter()))
+    app.key("F10")
+    app.click("Free All Cells", "menu item")
+    wait("no cell in use", lambda: re.search(r"\b0 of 4096 cells", app.meter()))
+    check(len(app.rows()) == 2, "the chat is still there")
+    say(app, "and once more")
+    wait("cells in use again", lambda: re.search(r"\b[1-9]\d* of 4096 cells", app.meter()))
+
+
 def test_close_while_writing(keep):
     app = ready(keep(start_slow()))
     app.send("never ends")
