@@ -100,12 +100,11 @@ rate_pair (const Run *run, guint32 i)
 {
   KvasirSymbol *symbols = run->merger->symbols;
   KvasirSymbol *left = &symbols[i];
-  guint32 id;
 
   left->rank = KVASIR_NO_RANK;
   if (left->next == KVASIR_NO_SYMBOL)
     return;
-  left->rank = run->find_pair (run->owner, run->text, left, &symbols[left->next], &id);
+  left->rank = run->find_pair (run->owner, run->text, left, &symbols[left->next], &left->merged);
   if (left->rank != KVASIR_NO_RANK)
     push (run->merger, (guint64) left->rank << 32 | i);
 }
@@ -117,7 +116,7 @@ join (const Run *run, guint32 i)
   KvasirSymbol *left = &symbols[i];
   KvasirSymbol *right = &symbols[left->next];
 
-  run->find_pair (run->owner, run->text, left, right, &left->id);
+  left->id = left->merged;
   left->len += right->len;
   left->next = right->next;
   if (right->next != KVASIR_NO_SYMBOL)

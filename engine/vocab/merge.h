@@ -21,7 +21,8 @@ typedef struct
   guint32 len;  /* in bytes; 0 where it was joined to the one before */
   guint32 prev; /* KVASIR_NO_SYMBOL at the ends */
   guint32 next;
-  guint32 rank; /* of the pair it makes with the next one */
+  guint32 rank;   /* of the pair it makes with the next one */
+  guint32 merged; /* what that pair becomes, where it has a rank */
 } KvasirSymbol;
 
 /* Returns: the rank of the pair, lowest first, and in @id what it becomes; or KVASIR_NO_RANK */
