@@ -116,6 +116,7 @@ static const KvasirOpStage angles_stage = {
   .count = count_angles,
   .run = run_angles,
   .reads_sources = true,
+  .first_source = 1, /* positions; what is turned is new in every layer */
   .writes_slot = true,
   .is_shareable = true,
 };

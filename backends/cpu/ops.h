@@ -49,10 +49,11 @@ typedef struct
   bool is_elementwise;
   /* What it does with the node's slot and tensors, for ordering. */
   bool reads_sources;
+  int first_source; /* those before it are not read */
   bool writes_dst;
   bool reads_slot;
   bool writes_slot;
-  /* What it leaves in the slot depends on the node's sources alone and serves later nodes too. */
+  /* What it leaves in the slot depends on the sources it reads alone and serves later nodes too. */
   bool is_shareable;
 } KvasirOpStage;
 

@@ -149,7 +149,7 @@ reads (const KvasirOpItem *item, Span span)
 {
   if (!item->stage->reads_sources)
     return false;
-  for (int i = 0; i < KVASIR_MAX_SRC; i++)
+  for (int i = item->stage->first_source; i < KVASIR_MAX_SRC; i++)
     if (item->node->src[i] != NULL && overlaps (get_tensor_span (item->node->src[i]), span))
       return true;
   return false;

@@ -1,6 +1,7 @@
 /* Rotary embedding against the formulas in double. */
 #include <string.h>
 
+#include "backends/cpu/plan-private.h"
 #include "rig.h"
 #include "turns.h"
 
@@ -151,6 +152,26 @@ test_shorter_step (void)
   vtable->plan_free (plan);
 }
 
+/* Every layer turns something new by the same angles: they are only computed by the first. */
+static void
+test_angles_are_shared (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 1);
+  Problem p;
+  int n = 0;
+
+  make_problem (&p, rig, rand, &planes[0], 3);
+  KvasirTensor *nodes[3] = { add_rope (rig, &p, p.x) };
+  nodes[1] = rig_node (rig, KVASIR_OP_ADD, nodes[0]->ne, nodes[0], p.x, NULL);
+  nodes[2] = add_rope (rig, &p, nodes[1]);
+  KvasirPlan *plan = rig->device->vtable->plan_new (rig->device, nodes, 3);
+  for (int i = 0; i < plan->n_items; i++)
+    n += plan->items[i].stage->writes_slot && plan->items[i].same_as < 0;
+  g_assert_cmpint (n, ==, 1);
+  rig->device->vtable->plan_free (plan);
+}
+
 /* Layers that differ in their base or in which part of a head turns, in one plan. */
 static void
 test_different_turns (void)
@@ -229,6 +250,7 @@ main (int argc, char **argv)
     add_test (&cases[i]);
   for (gsize i = 0; i < G_N_ELEMENTS (planes); i++)
     add_test (&planes[i]);
+  g_test_add_func ("/backends/rope/angles-are-computed-once", test_angles_are_shared);
   g_test_add_func ("/backends/rope/planes-of-a-shorter-step", test_shorter_step);
   g_test_add_func ("/backends/rope/layers-differ", test_different_turns);
   g_test_add_func ("/backends/rope/impossible-turns-are-refused", test_refused);
