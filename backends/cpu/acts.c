@@ -9,13 +9,19 @@ kvasir_acts_pad (int64_t n_tokens)
   return (n_tokens + KVASIR_ACT_PAD - 1) / KVASIR_ACT_PAD * KVASIR_ACT_PAD;
 }
 
+static size_t
+count_groups (const KvasirActsLayout *layout)
+{
+  return layout->has_groups ? (size_t) (layout->k + KVASIR_ACT_GROUP - 1) / KVASIR_ACT_GROUP : 0;
+}
+
 size_t
 kvasir_acts_get_bytes (const KvasirActsLayout *layout)
 {
   size_t n = (size_t) kvasir_acts_pad (layout->n_tokens), k = (size_t) layout->k;
   size_t n_planes = layout->is_fine ? 2 : 1;
 
-  return n * (k * n_planes + k / 32 * 4 * sizeof (float));
+  return n * (k * n_planes + (k / 32 * 4 + count_groups (layout)) * sizeof (float));
 }
 
 KvasirActs
@@ -25,13 +31,16 @@ kvasir_acts_get (const KvasirActsLayout *layout, uint8_t *memory, int64_t token)
   float *d = (float *) (void *) (memory + n * k);
   float *s = d + n * n_blocks;
   float *s16 = s + n * n_blocks;
-  int8_t *fine = (int8_t *) (s16 + n * n_blocks * 2);
+  int64_t n_groups = (int64_t) count_groups (layout);
+  float *groups = s16 + n * n_blocks * 2;
+  int8_t *fine = (int8_t *) (groups + n * n_groups);
 
   return (KvasirActs){ .q = (int8_t *) memory + token * k,
                        .fine = layout->is_fine ? fine + token * k : NULL,
                        .d = d + token * n_blocks,
                        .s = s + token * n_blocks,
-                       .s16 = s16 + token * n_blocks * 2 };
+                       .s16 = s16 + token * n_blocks * 2,
+                       .groups = layout->has_groups ? groups + token * n_groups : NULL };
 }
 
 int64_t
@@ -57,6 +66,8 @@ kvasir_acts_clear (KvasirActs acts, int64_t k)
   memset (acts.q, 0, (size_t) k);
   if (acts.fine != NULL)
     memset (acts.fine, 0, (size_t) k);
+  for (int64_t i = 0; acts.groups != NULL && i < k; i += KVASIR_ACT_GROUP)
+    acts.groups[i / KVASIR_ACT_GROUP] = 0;
   for (int64_t i = 0; i < k / 32; i++)
     {
       acts.d[i] = 0;

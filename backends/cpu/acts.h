@@ -13,7 +13,8 @@ typedef struct
 {
   int64_t k; /* elements of a token, a multiple of 32 */
   int64_t n_tokens;
-  bool is_fine; /* with the second eight bits, for short steps */
+  bool is_fine;    /* with the second eight bits, for short steps */
+  bool has_groups; /* with groups, for long ones */
 } KvasirActsLayout;
 
 int64_t kvasir_acts_pad (int64_t n_tokens);

@@ -23,6 +23,7 @@
  * for memory anyway and keep sixteen: x = d (256 q + fine). Eight bits there would turn near ties
  * in what a model writes. */
 #define KVASIR_ACT_PAD 4
+#define KVASIR_ACT_GROUP 256
 #define KVASIR_FINE 256
 
 typedef struct
@@ -32,6 +33,9 @@ typedef struct
   float *d;     /* scale of a block */
   float *s;     /* sum of the block's rounded x: what a minimum or offset is multiplied with */
   float *s16;   /* [k / 16], the same of its two halves, never rounded */
+  /* Sums of groups of KVASIR_ACT_GROUP elements, the last of which may be shorter; pairs of blocks
+   * then have the same scale. NULL where each block has its own. */
+  float *groups;
 } KvasirActs;
 
 /* One product dst[token][row] = weights[row] . x[token] (+ bias[row]). */
@@ -211,10 +215,11 @@ typedef struct
   /* @rows begins at the first element that turns. NULL: not there. */
   void (*turn) (const KvasirTurn *turn, uint8_t *rows);
 
-  /* NULL where no product takes integers. */
+  /* NULL where no product takes integers. With groups only where takes_groups. */
   void (*quantize) (const float *x, int64_t k, KvasirActs acts);
   const KvasirProductKernel *products; /* [KVASIR_N_TYPES]; few NULL: type not supported */
   bool reads_packed;                   /* whether products take weights in the order of packed.h */
+  bool takes_groups;                   /* whether long steps want them with groups */
 
   /* dst[col][row] = src[row][col] for @n_rows <= KVASIR_TILE rows; rows missing to KVASIR_TILE
    * become 0. dst has rows of KVASIR_TILE floats. */

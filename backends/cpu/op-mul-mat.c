@@ -13,6 +13,8 @@
 #define PIECE_BYTES 16384
 /* Tokens below which a tile is not worth its unpacking a second time. */
 #define LEAST_TOKENS 32
+/* Steps that are worth rounding weights a second time for. */
+#define LONG_TOKENS 64
 /* Parts end where tiles of tokens do. */
 #define TOKEN_GROUP 16
 #define BLAS_TOKENS 256
@@ -24,9 +26,10 @@ get_kernel (const KvasirTensor *node, const KvasirCpuKernels *kernels)
 }
 
 static KvasirActsLayout
-get_layout (int64_t k, int64_t n_tokens)
+get_layout (const KvasirCpuKernels *kernels, int64_t k, int64_t n_tokens)
 {
-  return (KvasirActsLayout){ k, n_tokens, n_tokens <= KVASIR_FEW_TOKENS };
+  return (KvasirActsLayout){ k, n_tokens, n_tokens <= KVASIR_FEW_TOKENS,
+                             kernels->takes_groups && n_tokens >= LONG_TOKENS };
 }
 
 /* Kernels for few tokens don't read those that others are padded with. */
@@ -54,7 +57,7 @@ run_quantize (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
   int64_t per_piece = kvasir_acts_get_piece (x->ne[0]);
   int64_t token = piece * per_piece;
   int64_t end = token + per_piece;
-  KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);
+  KvasirActsLayout layout = get_layout (run->kernels, x->ne[0], x->ne[1]);
 
   for (; token < end && token < count_tokens_of_acts (x->ne[1]); token++)
     {
@@ -188,7 +191,7 @@ multiply_part (const KvasirOpItem *item, const KvasirOpRun *run, const KvasirPro
   kvasir_packed_use (w, &product, part->row, part->row_end);
   if (kernel->takes_int8)
     {
-      KvasirActsLayout layout = get_layout (w->ne[0], x->ne[1]);
+      KvasirActsLayout layout = get_layout (run->kernels, w->ne[0], x->ne[1]);
       product.acts = kvasir_acts_get (&layout, item->slot, 0);
     }
   else if (kvasir_acts_are_halves (w->type))
@@ -264,11 +267,10 @@ static void
 claim_quantize (const KvasirOpItem *item, const KvasirOpRun *run)
 {
   const KvasirTensor *x = item->node->src[1];
-  KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);
+  KvasirActsLayout layout = get_layout (run->kernels, x->ne[0], x->ne[1]);
   KvasirActs acts = kvasir_acts_get (&layout, item->slot, 0);
   size_t k = (size_t) x->ne[0];
 
-  (void) run;
   kvasir_claim (x->data, k * sizeof (float), false);
   kvasir_claim (acts.q, k, true);
   if (acts.fine != NULL)
@@ -282,7 +284,7 @@ static void
 run_quantize_part (const KvasirOpItem *item, const KvasirOpRun *run, int64_t begin, int64_t end)
 {
   const KvasirTensor *x = item->node->src[1];
-  KvasirActsLayout layout = get_layout (x->ne[0], x->ne[1]);
+  KvasirActsLayout layout = get_layout (run->kernels, x->ne[0], x->ne[1]);
   KvasirActs acts = kvasir_acts_get (&layout, item->slot, 0);
 
   acts.q += begin;
@@ -349,7 +351,7 @@ kvasir_mul_mat_describe (const KvasirTensor *node,
                          KvasirOpShape *shape)
 {
   int64_t k = node->src[1]->ne[0];
-  KvasirActsLayout layout = get_layout (k, node->src[1]->ne[1]);
+  KvasirActsLayout layout = get_layout (kernels, k, node->src[1]->ne[1]);
 
   shape->scratch_bytes = kvasir_mul_mat_get_scratch_bytes (k);
   if (get_kernel (node, kernels)->takes_int8)

@@ -6,7 +6,7 @@
 #include "backends/cpu/x86/vec-products.h"
 #include "backends/cpu/x86/x86-kernels.h"
 
-const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products, false);
+const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products, false, quantize, false);
 
 #define VNNI_KERNEL(name)                                                                          \
   {                                                                                                \
@@ -15,4 +15,5 @@ const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products, fals
 
 static const KvasirProductKernel vnni_products[KVASIR_N_TYPES] = X86_PRODUCTS (VNNI_KERNEL);
 
-const KvasirCpuKernels kvasir_avx_vnni_kernels = X86_KERNELS ("avx-vnni", vnni_products, false);
+const KvasirCpuKernels kvasir_avx_vnni_kernels =
+    X86_KERNELS ("avx-vnni", vnni_products, false, quantize, false);

@@ -6,7 +6,8 @@
 #include "backends/cpu/x86/vec-products.h"
 #include "backends/cpu/x86/x86-kernels.h"
 
-const KvasirCpuKernels kvasir_avx512_kernels = X86_KERNELS ("avx512-vnni", products, true);
+const KvasirCpuKernels kvasir_avx512_kernels =
+    X86_KERNELS ("avx512-vnni", products, true, quantize_any, true);
 
 /* The same, but for the long products. */
 #define AMX_KERNEL(name)                                                                           \
@@ -22,6 +23,7 @@ static const KvasirProductKernel amx_products[KVASIR_N_TYPES] = X86_PRODUCTS (AM
 static const KvasirProductKernel amx_emulated_products[KVASIR_N_TYPES] =
     X86_PRODUCTS (AMX_EMULATED_KERNEL);
 
-const KvasirCpuKernels kvasir_amx_kernels = X86_KERNELS ("amx", amx_products, true);
+const KvasirCpuKernels kvasir_amx_kernels =
+    X86_KERNELS ("amx", amx_products, true, quantize, false);
 const KvasirCpuKernels kvasir_amx_emulated_kernels =
-    X86_KERNELS ("amx-emulated", amx_emulated_products, true);
+    X86_KERNELS ("amx-emulated", amx_emulated_products, true, quantize, false);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backends/cpu/x86/few-k-avx512.h"
+#include "backends/cpu/x86/long-avx512.h"
 #include "backends/cpu/x86/tile-avx512.h"
 
 /* Integer products of a part of a block of 32 rows with four tokens, everything in registers. */
@@ -121,4 +122,5 @@ get_multiply (const KvasirType type)
   return get_n_parts (type) == 1 ? multiply_blocks : multiply_halves;
 }
 
+#define HAS_LONG
 #include "backends/cpu/x86/many-x86.h"

@@ -131,13 +131,14 @@ static const KvasirRowFromFloat from_float[KVASIR_N_TYPES] = {
   [KVASIR_TYPE_IQ4_NL] = kvasir_iq4_nl_from_float,
 };
 
-#define X86_KERNELS(isa_name, its_products, order)                                                 \
+#define X86_KERNELS(isa_name, its_products, order, its_quantize, groups)                           \
   {                                                                                                \
     .name = isa_name, .to_float = to_float, .from_float = from_float, .add = add, .mul = mul,      \
     .scale = scale, .unary = unary, .glu = glu, .rms_norm = rms_norm, .sum = sum,                  \
     .squares = squares, .dot = dot, .softmax_row = softmax_row, .add_scaled = add_scaled,          \
-    .update = update_line, .rotate = rotate, .quantize = quantize, .products = its_products,       \
+    .update = update_line, .rotate = rotate, .quantize = its_quantize, .products = its_products,   \
     .transpose = transpose, .dense = dense, .hadamard = hadamard, .turn = turn, .score = score,    \
     .scores_blocks = LANES == 16, .round_query = round_query, .attend_words = attend_words,        \
     .to_words = to_words, .mix = mix, .softmax = softmax, .reads_packed = order,                   \
+    .takes_groups = groups,                                                                        \
   }
