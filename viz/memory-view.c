@@ -58,11 +58,21 @@ kvasir_memory_view_add_text (
 
 /* ---- layout */
 
+/* Weights that are read from their file; packed or copied ones are in memory anyway. */
+static guint64
+count_mapped (const KvasirMemorySums *sums)
+{
+  guint64 n_bytes = 0;
+  for (guint i = 0; i < sums->n_types; i++)
+    n_bytes += sums->types[i].mapped ? sums->types[i].kinds[KVASIR_KIND_WEIGHTS] : 0;
+  return n_bytes;
+}
+
 static void
 fill_facts (KvasirMemoryView *self, double x, double y, double width)
 {
   const KvasirMemoryShot *shot = self->base.data.memory;
-  guint64 weights = self->sums->measured[KVASIR_KIND_WEIGHTS];
+  guint64 weights = count_mapped (self->sums);
   g_autofree char *live = g_strdup_printf ("%s / %s", kvasir_format_mib (shot->live_bytes).s,
                                            kvasir_format_mib (self->sums->kv_bytes).s);
   g_autofree char *resident = g_strdup_printf (
@@ -72,9 +82,10 @@ fill_facts (KvasirMemoryView *self, double x, double y, double width)
   if (self->sums->kv_bytes > 0)
     kvasir_legend_add (self->facts, KVASIR_SWATCH_PLAIN, kvasir_palette_get_kind (KVASIR_KIND_KV_K),
                        NULL, _ ("KV cache, live / reserved"), live);
-  kvasir_legend_add (self->facts, KVASIR_SWATCH_HATCH,
-                     kvasir_palette_get_kind (KVASIR_KIND_WEIGHTS), NULL,
-                     _ ("mapped file, resident / all"), resident);
+  if (weights > 0)
+    kvasir_legend_add (self->facts, KVASIR_SWATCH_HATCH,
+                       kvasir_palette_get_kind (KVASIR_KIND_WEIGHTS), NULL,
+                       _ ("mapped file, resident / all"), resident);
   kvasir_legend_add (self->facts, KVASIR_SWATCH_PLAIN, KVASIR_RGB_SWATCH, NULL,
                      _ ("this process, resident"),
                      kvasir_format_mib (shot->process_resident_bytes).s);

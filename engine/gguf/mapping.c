@@ -195,21 +195,21 @@ kvasir_mapping_is_damaged (const KvasirMapping *self)
 }
 
 gsize
-kvasir_mapping_get_resident_bytes (const KvasirMapping *self)
+kvasir_mapping_get_resident_bytes (const KvasirMapping *self, gsize offset, gsize n_bytes)
 {
   guint8 pages[4096];
-  gsize chunk = sizeof pages * page_bytes;
+  gsize end = MIN (offset + n_bytes, self->n_bytes);
   gsize n_resident = 0;
 
-  for (gsize offset = 0; offset < self->n_bytes; offset += chunk)
+  for (gsize from = offset / page_bytes * page_bytes; from < end; from += sizeof pages * page_bytes)
     {
-      gsize n_bytes = MIN (chunk, self->n_bytes - offset);
+      gsize n_asked = MIN (sizeof pages * page_bytes, end - from);
 
-      if (mincore (self->data + offset, n_bytes, pages) != 0)
+      if (mincore (self->data + from, n_asked, pages) != 0)
         break;
-      for (gsize i = 0; i * page_bytes < n_bytes; i++)
-        if (pages[i] & 1)
-          n_resident += MIN (page_bytes, n_bytes - i * page_bytes);
+      for (gsize at = from; at < from + n_asked; at += page_bytes)
+        if (pages[(at - from) / page_bytes] & 1)
+          n_resident += MIN (at + page_bytes, end) - MAX (at, offset);
     }
   return n_resident;
 }

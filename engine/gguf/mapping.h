@@ -21,7 +21,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirMapping, kvasir_mapping_free)
 const guint8 *kvasir_mapping_get_data (const KvasirMapping *self);
 gsize kvasir_mapping_get_bytes (const KvasirMapping *self);
 gboolean kvasir_mapping_is_damaged (const KvasirMapping *self);
-/* Bytes of the mapping that are in memory now (mincore); for the Memory page. */
-gsize kvasir_mapping_get_resident_bytes (const KvasirMapping *self);
+/* Of the @n_bytes from @offset on, those that are in memory now (mincore), whether this process or
+ * another one read them; for the Memory page. */
+gsize kvasir_mapping_get_resident_bytes (const KvasirMapping *self, gsize offset, gsize n_bytes);
 
 G_END_DECLS

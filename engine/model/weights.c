@@ -525,11 +525,20 @@ kvasir_weights_are_intact (const KvasirWeights *self)
 guint64
 kvasir_weights_get_resident_bytes (const KvasirWeights *self)
 {
+  guint64 n_mapped = self->n_bytes - kvasir_weights_get_packed_bytes (self);
   guint64 n_bytes = 0;
 
-  for (guint i = 0; i < self->parts->len; i++)
-    n_bytes += kvasir_mapping_get_resident_bytes (g_array_index (self->parts, Part, i).mapping);
-  return n_bytes;
+  for (guint i = 0; i < self->weights->len && self->parts->len > 0; i++)
+    {
+      const Weight *weight = &g_array_index (self->weights, Weight, i);
+      const Part *part = &g_array_index (self->parts, Part, weight->part);
+      gsize n_packed = __atomic_load_n (&weight->tensor->n_packed, __ATOMIC_RELAXED);
+      if (weight->tensor->view_src == NULL && n_packed < weight->n_bytes)
+        n_bytes += kvasir_mapping_get_resident_bytes (
+            part->mapping, (gsize) weight->offset + n_packed, weight->n_bytes - n_packed);
+    }
+  /* A tensor that was asked for twice is there once, and packing goes on meanwhile. */
+  return MIN (n_bytes, n_mapped);
 }
 
 const char *

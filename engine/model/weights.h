@@ -85,7 +85,9 @@ gboolean kvasir_weights_load (KvasirWeights *self, gboolean no_alloc, GError **e
 
 /* FALSE once a mapped file was cut short. */
 gboolean kvasir_weights_are_intact (const KvasirWeights *self);
-/* Of the mapped files, what is in memory now; 0 where the device keeps a copy. */
+/* Of the weights that are read from the mapped files, what is in memory now: never more than all
+ * weights without the packed ones, though the system may keep the files themselves longer. 0 where
+ * the device keeps a copy. */
 guint64 kvasir_weights_get_resident_bytes (const KvasirWeights *self);
 const char *kvasir_weights_get_buffer_type (const KvasirWeights *self);
 guint64 kvasir_weights_get_bytes (const KvasirWeights *self);

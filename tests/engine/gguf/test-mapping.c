@@ -62,7 +62,12 @@ test_reads (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (bytes[0], ==, 1);
   g_assert_cmpuint (bytes[fixture->n_bytes - 1], ==, 6);
   g_assert_false (kvasir_mapping_is_damaged (mapping));
-  g_assert_cmpuint (kvasir_mapping_get_resident_bytes (mapping), ==, fixture->n_bytes);
+  g_assert_cmpuint (kvasir_mapping_get_resident_bytes (mapping, 0, G_MAXSIZE / 2), ==,
+                    fixture->n_bytes);
+  g_assert_cmpuint (kvasir_mapping_get_resident_bytes (mapping, 100, fixture->page_bytes), ==,
+                    fixture->page_bytes);
+  g_assert_cmpuint (kvasir_mapping_get_resident_bytes (mapping, fixture->page_bytes + 7, 11), ==,
+                    11);
 }
 
 static void

@@ -51,6 +51,20 @@ add_progress (double share, gpointer user_data)
   return TRUE;
 }
 
+/* @n_mapped: without the packed ones. Returns: the bytes of all weights */
+static guint64
+count_weights (KvasirModel *model, guint64 *n_mapped)
+{
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (KvasirMemoryRow));
+  guint64 n_bytes = 0;
+
+  kvasir_model_append_breakdown (model, rows);
+  for (guint i = 0; i < rows->len; i++)
+    n_bytes += g_array_index (rows, KvasirMemoryRow, i).n_bytes;
+  *n_mapped = g_array_index (rows, KvasirMemoryRow, 0).n_bytes;
+  return n_bytes;
+}
+
 static void
 test_same_results (void)
 {
@@ -60,6 +74,7 @@ test_same_results (void)
   g_autoptr (KvasirModel) split = load (device, "split/tiny-llama-tied-00001-of-00004.gguf");
   const KvasirModelInfo *info = kvasir_model_get_info (split);
   const KvasirModelInfo *same = kvasir_model_get_info (whole);
+  guint64 n_mapped;
   g_autofree float *expected = compute (whole);
   g_autofree float *found = compute (split);
 
@@ -68,9 +83,34 @@ test_same_results (void)
   g_assert_cmpstr (info->title, ==, "Tiny Llama Tied");
   g_assert_cmpuint (info->file_bytes, >, same->file_bytes);
   g_assert_true (kvasir_model_is_intact (split));
-  g_assert_cmpuint (kvasir_model_get_resident_bytes (split), >, same->file_bytes);
+  g_assert_cmpuint (count_weights (split, &n_mapped), ==, n_mapped);
+  g_assert_cmpuint (kvasir_model_get_resident_bytes (split), <=, n_mapped);
+  g_assert_cmpuint (kvasir_model_get_resident_bytes (split), >, n_mapped / 10 * 9);
   g_clear_pointer (&whole, kvasir_model_unref);
   g_clear_pointer (&split, kvasir_model_unref);
+  device->vtable->free (device);
+}
+
+/* What was packed is not read from its file any more, whether or not the system still keeps that.
+ */
+static void
+test_resident_without_packed (void)
+{
+  KvasirDevice *device = kvasir_cpu_device_new (NULL);
+  g_autoptr (KvasirModel) model = load (device, "tiny-gpt-oss.gguf");
+  guint64 n_mapped, n_all, n_before = G_MAXUINT64;
+
+  if (device->packed_buffer_type == NULL)
+    g_test_skip ("the device has no order of its own");
+  /* Until a while passed without more. */
+  while ((n_all = count_weights (model, &n_mapped)) > 0 && n_mapped < n_before)
+    {
+      n_before = n_mapped;
+      g_usleep (100000);
+    }
+  g_assert_cmpuint (kvasir_model_get_resident_bytes (model), <=, n_mapped);
+  g_assert_true (device->packed_buffer_type == NULL || n_mapped < n_all);
+  g_clear_pointer (&model, kvasir_model_unref);
   device->vtable->free (device);
 }
 
@@ -97,6 +137,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/engine/model/split/what-was-packed-is-not-resident",
+                   test_resident_without_packed);
   g_test_add_func ("/engine/model/split/same-results", test_same_results);
   g_test_add_func ("/engine/model/split/progress-over-all-parts", test_progress);
   return g_test_run ();
