@@ -296,6 +296,8 @@ check_watch (GSource *source)
   Watch *watch = (Watch *) source;
 
   kvasir_worker_make_way (watch->worker, TRUE);
+  /* Waking may have stopped one of the engine's threads in the middle of what others wait for. */
+  g_thread_yield ();
   watch->since_us = g_get_monotonic_time ();
   return FALSE;
 }

@@ -1,8 +1,9 @@
 #include "backends/cpu/pace.h"
 
 /* Of the time, for each thread but the one that is waited for. A thread that has half a core waits
- * or is waited for about half of the time, and two threads are seldom twice as fast as one. */
-#define BAD_PERCENT 30
+ * or is waited for about half of the time; one that a window's drawing holds up now and then is
+ * still worth having. */
+#define BAD_PERCENT 38
 /* What is judged has to be longer than the turns in which programs share a core, some of which pass
  * without a wait, and more than one step that something rare has held up. */
 #define WINDOW_NS 40000000
