@@ -458,9 +458,9 @@ typedef struct KvasirDeviceVtable
   KvasirBuffer *(*buffer_from_host) (KvasirDevice *device, void *base, size_t n_bytes);
   /* Threads used for steps of one token and for longer ones; no-op where meaningless. */
   void (*set_n_threads) (KvasirDevice *device, int n_decode, int n_prefill);
-  /* As many of the processors that its threads compute on are wanted for something else now: so many
-   * of the threads stop where nobody waits for them, until less is wanted. Any thread, at any time;
-   * NULL on devices that have none. */
+  /* As many of the processors that its threads compute on are wanted for something else now: so
+   * many of the threads stop where nobody waits for them, until less is wanted. Any thread, at any
+   * time; NULL on devices that have none. */
   void (*lend_threads) (KvasirDevice *device, int n_threads);
   void (*get_counters) (KvasirDevice *device, KvasirDeviceCounters *counters);
   /* Whether weights of this type and shape are multiplied faster in an order of the device's own,

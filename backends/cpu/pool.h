@@ -34,8 +34,8 @@ void kvasir_pool_meet (KvasirPool *pool,
                        bool (*idle) (void *data),
                        void *data);
 
-/* By the @serial of a meeting: only the first @n_threads go on meeting, the others return from their
- * function without another one. */
+/* By the @serial of a meeting: only the first @n_threads go on meeting, the others return from
+ * their function without another one. */
 void kvasir_pool_let_go (KvasirPool *pool, int n_threads);
 
 /* Time that threads of runs have waited for each other beyond the spinning, all of them together,
