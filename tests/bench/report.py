@@ -40,7 +40,7 @@ def get_roof(case, block, card):
     probes = [block["before"], block["after"]]
     if case.prefill:
         return ours * 2 * card["multiplied"] / 1e9 / max(p["int8"] for p in probes), "int8 peak"
-    key = "read_64m" if card["weights"] < 160e6 else "read_1g"
+    key = "read_96m" if card["weights"] < 160e6 else "read_1g"
     return ours * card["weights"] / 1e9 / max(p[key] for p in probes), "read bandwidth"
 
 
@@ -157,7 +157,7 @@ def format_roofs(results):
     probes = [probe for result in results.values() for block in result.get("blocks", [])
               for probe in (block["before"], block["after"])]
     lines = ["| roof, probed around every block | median | min–max |", "| --- | --- | --- |"]
-    for key, name in (("read_64m", "GB/s read from 64 MiB"), ("read_1g", "GB/s read from 1 GiB"),
+    for key, name in (("read_96m", "GB/s read from 96 MiB"), ("read_1g", "GB/s read from 1 GiB"),
                       ("int8", "int8 Gop/s")):
         values = [probe[key] for probe in probes]
         lines.append(f"| {name} | {statistics.median(values):.0f} | {min(values):.0f}–{max(values):.0f} |")
