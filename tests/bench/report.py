@@ -177,7 +177,7 @@ def write_results(path, cases, results):
         f"Machine: {machine['processor']}, {machine['processors']} processors, {machine['memory_gib']} GiB, "
         f"Linux {machine['kernel']}; of {', '.join(machine['sets'])}. {machine['threads']} threads, "
         f"{machine['blocks']} blocks, {machine['leg_seconds']:g} s for each measurement, files in the page "
-        f"cache. Kvasir {machine['version']}.", "",
+        f"cache. Kvasir {machine['version']}. [ROWS.md](ROWS.md) says what was tried for rows that are not met.", "",
         format_table(rows), "",
         *(["Not measured: " + "; ".join(missing) + ".", ""] if missing else []), *format_roofs(results), "",
         f"Blocks repeated or kept although disturbed: {sum(row.get('disturbed', 0) for row in rows)} of "
