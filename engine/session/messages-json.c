@@ -188,7 +188,7 @@ read_message (json_t *message, guint64 id, const Place *place)
 {
   g_autoptr (GString) plain = g_string_new (NULL);
   const json_t *reasoning = json_object_get (message, "reasoning_content");
-  KvasirRole role;
+  KvasirRole role = KVASIR_ROLE_USER;
   KvasirMessage *read;
   char *dump;
 
