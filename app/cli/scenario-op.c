@@ -1,6 +1,8 @@
 /* One line of a scenario: which members an operation has, and what each must be. */
 #include "app/cli/scenario.h"
 
+#include "engine/json-name.h"
+
 #include <string.h>
 
 typedef enum
@@ -110,7 +112,7 @@ static gboolean
 wrong (const Reader *reader, const char *expected, const json_t *found)
 {
   return kvasir_scenario_fail (reader->scenario, reader->op->line, reader->member, reader->error,
-                               "%s expected, %s found", expected, kvasir_scenario_describe (found));
+                               "%s expected, %s found", expected, kvasir_json_name_type (found));
 }
 
 static gboolean

@@ -1,6 +1,8 @@
 /* The file and its header. */
 #include "app/cli/scenario.h"
 
+#include "engine/json-name.h"
+
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,32 +49,6 @@ kvasir_scenario_fail (const KvasirScenario *self,
   return FALSE;
 }
 
-const char *
-kvasir_scenario_describe (const json_t *value)
-{
-  if (value == NULL)
-    return "nothing";
-  switch (json_typeof (value))
-    {
-    case JSON_OBJECT:
-      return "an object";
-    case JSON_ARRAY:
-      return "a list";
-    case JSON_STRING:
-      return "a text";
-    case JSON_INTEGER:
-      return "a whole number";
-    case JSON_REAL:
-      return "a number with a fraction";
-    case JSON_TRUE:
-      return "true";
-    case JSON_FALSE:
-      return "false";
-    default:
-      return "null";
-    }
-}
-
 /* A member of the header's objects. Exactly one of the targets is set. */
 typedef struct
 {
@@ -92,7 +68,7 @@ describe_value (const json_t *value)
     return g_strdup_printf ("%" JSON_INTEGER_FORMAT, json_integer_value (value));
   if (json_is_string (value))
     return g_strdup_printf ("\"%s\"", json_string_value (value));
-  return g_strdup (kvasir_scenario_describe (value));
+  return g_strdup (kvasir_json_name_type (value));
 }
 
 static gboolean
@@ -267,7 +243,7 @@ read_line (KvasirScenario *self, guint line, const char *text, gsize len, GError
 
   if (!json_is_object (json))
     {
-      const char *found = json != NULL ? kvasir_scenario_describe (json) : NULL;
+      const char *found = json != NULL ? kvasir_json_name_type (json) : NULL;
       json_decref (json);
       if (found != NULL)
         return kvasir_scenario_fail (self, line, NULL, error, "a JSON object expected, %s found",

@@ -77,8 +77,6 @@ void kvasir_scenario_free (KvasirScenario *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (KvasirScenario, kvasir_scenario_free)
 
 const char *kvasir_scenario_get_op_name (KvasirOpKind kind);
-/* "a list", "a text", ...: what @value (nullable) is, for messages. */
-const char *kvasir_scenario_describe (const json_t *value);
 /* Always FALSE. @member: (nullable) */
 gboolean kvasir_scenario_fail (const KvasirScenario *self,
                                guint line,

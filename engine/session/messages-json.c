@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/json-name.h"
 
 /* What is being looked at, for messages. */
 typedef struct
@@ -10,29 +11,6 @@ typedef struct
   GString *path; /* "messages[2].content[0].text" */
   GError **error;
 } Place;
-
-static const char *
-name_type (const json_t *value)
-{
-  if (value == NULL)
-    return "nothing";
-  switch (json_typeof (value))
-    {
-    case JSON_OBJECT:
-      return "an object";
-    case JSON_ARRAY:
-      return "a list";
-    case JSON_STRING:
-      return "a text";
-    case JSON_NULL:
-      return "null";
-    case JSON_TRUE:
-    case JSON_FALSE:
-      return "a truth value";
-    default:
-      return "a number";
-    }
-}
 
 static gboolean
 refuse (const Place *place, const char *member, const char *expected, const char *found)
@@ -57,7 +35,7 @@ load_list (const char *text, const char *name, GError **error)
   else if (!json_is_array (list) || json_array_size (list) == 0)
     {
       refuse (&place, "", "a list that is not empty",
-              json_is_array (list) ? "an empty one" : name_type (list));
+              json_is_array (list) ? "an empty one" : kvasir_json_name_type (list));
       g_clear_pointer (&list, json_decref);
     }
   return list;
@@ -70,11 +48,12 @@ check_part (const json_t *part, const Place *place)
   const json_t *text = json_object_get (part, "text");
 
   if (!json_is_object (part))
-    return refuse (place, "", "an object with a type", name_type (part));
+    return refuse (place, "", "an object with a type", kvasir_json_name_type (part));
   if (type == NULL)
-    return refuse (place, ".type", "a text", name_type (json_object_get (part, "type")));
+    return refuse (place, ".type", "a text",
+                   kvasir_json_name_type (json_object_get (part, "type")));
   if (strcmp (type, "text") == 0 && !json_is_string (text))
-    return refuse (place, ".text", "a text", name_type (text));
+    return refuse (place, ".text", "a text", kvasir_json_name_type (text));
   return TRUE;
 }
 
@@ -110,7 +89,7 @@ read_content (const json_t *message, const Place *place, GString *plain)
     return read_parts (content, place, plain);
   else if ((content != NULL && !json_is_null (content)) ||
            json_object_get (message, "tool_calls") == NULL)
-    return refuse (place, ".content", "a text or a list of parts", name_type (content));
+    return refuse (place, ".content", "a text or a list of parts", kvasir_json_name_type (content));
   return TRUE;
 }
 
@@ -135,7 +114,7 @@ check_calls (const json_t *message, const Place *place)
   gsize len = place->path->len;
 
   if (calls != NULL && !json_is_array (calls))
-    return refuse (place, ".tool_calls", "a list", name_type (calls));
+    return refuse (place, ".tool_calls", "a list", kvasir_json_name_type (calls));
   for (size_t i = 0; i < json_array_size (calls); i++)
     {
       const json_t *call = json_array_get (calls, i);
@@ -146,10 +125,10 @@ check_calls (const json_t *message, const Place *place)
 
       g_string_append_printf (place->path, ".tool_calls[%zu]", i);
       if (!json_is_object (function))
-        return refuse (place, "", "an object", name_type (function));
+        return refuse (place, "", "an object", kvasir_json_name_type (function));
       if (!json_is_string (name))
         return refuse (place, wrapped != NULL ? ".function.name" : ".name", "a text",
-                       name_type (name));
+                       kvasir_json_name_type (name));
       g_string_truncate (place->path, len);
       spell_out (function);
     }
@@ -180,7 +159,7 @@ read_role (const json_t *message, const Place *place, KvasirRole *role)
         return TRUE;
       }
   return refuse (place, ".role", "system, developer, user, assistant or tool",
-                 quoted != NULL ? quoted : name_type (name));
+                 quoted != NULL ? quoted : kvasir_json_name_type (name));
 }
 
 static KvasirMessage *
@@ -194,12 +173,12 @@ read_message (json_t *message, guint64 id, const Place *place)
 
   if (!json_is_object (message))
     {
-      refuse (place, "", "an object", name_type (message));
+      refuse (place, "", "an object", kvasir_json_name_type (message));
       return NULL;
     }
   if (reasoning != NULL && !json_is_string (reasoning) && !json_is_null (reasoning))
     {
-      refuse (place, ".reasoning_content", "a text", name_type (reasoning));
+      refuse (place, ".reasoning_content", "a text", kvasir_json_name_type (reasoning));
       return NULL;
     }
   if (!read_role (message, place, &role) || !read_content (message, place, plain) ||
@@ -251,7 +230,7 @@ kvasir_tools_parse (const char *text, GError **error)
   if (i < json_array_size (list))
     {
       g_string_printf (path, "tools[%zu]", i);
-      refuse (&place, "", "an object", name_type (json_array_get (list, i)));
+      refuse (&place, "", "an object", kvasir_json_name_type (json_array_get (list, i)));
     }
   else if (list != NULL)
     dump = json_dumps (list, JSON_COMPACT);

@@ -600,7 +600,7 @@ test_chat_tools (void)
   g_auto (CliResult) senseless = cli_run ("chat", "--thinking", "perhaps", model, NULL);
 
   g_assert_cmpint (wrong.status, ==, 2);
-  g_assert_nonnull (strstr (wrong.err, "tools[0]: an object expected, a number found"));
+  g_assert_nonnull (strstr (wrong.err, "tools[0]: an object expected, a whole number found"));
   g_assert_cmpint (unknown.status, ==, 3);
   g_assert_nonnull (strstr (unknown.err, "knows no such switch"));
   g_assert_cmpint (senseless.status, ==, 2);

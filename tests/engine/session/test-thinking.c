@@ -195,7 +195,7 @@ static const struct
   { "[{\"role\":\"user\",\n \"content\": x}]", "messages, line 2, column " },
   { "{}", "messages: a list that is not empty expected, an object found" },
   { "[]", "messages: a list that is not empty expected, an empty one found" },
-  { "[3]", "messages[0]: an object expected, a number found" },
+  { "[3]", "messages[0]: an object expected, a whole number found" },
   { "[{\"content\":\"a\"}]",
     "messages[0].role: system, developer, user, assistant or tool expected, nothing found" },
   { "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"model\",\"content\":\"a\"}]",
@@ -203,7 +203,7 @@ static const struct
   { "[{\"role\":\"user\"}]",
     "messages[0].content: a text or a list of parts expected, nothing found" },
   { "[{\"role\":\"user\",\"content\":true}]",
-    "messages[0].content: a text or a list of parts expected, a truth value found" },
+    "messages[0].content: a text or a list of parts expected, true found" },
   { "[{\"role\":\"user\",\"content\":[\"a\"]}]",
     "messages[0].content[0]: an object with a type expected, a text found" },
   { "[{\"role\":\"user\",\"content\":[{\"text\":\"a\"}]}]",
@@ -252,7 +252,7 @@ test_tools (void)
   g_autofree char *tools = kvasir_tools_parse (" [ {\"type\": \"function\"} ]", NULL);
 
   g_assert_cmpstr (tools, ==, "[{\"type\":\"function\"}]");
-  assert_wrong_tools ("[{}, 1]", "tools[1]: an object expected, a number found");
+  assert_wrong_tools ("[{}, 1]", "tools[1]: an object expected, a whole number found");
   assert_wrong_tools ("\"a\"", "tools, line 1, column ");
   assert_wrong_tools ("{\"a\":[]}", "tools: a list that is not empty expected, an object found");
 }
