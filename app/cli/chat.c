@@ -34,6 +34,7 @@ typedef struct
   GString *answer;  /* (owned) text of the answer that runs */
   GArray *tokens;   /* (owned) of gint32, its ids */
   GError *error;    /* (nullable) what the request that runs failed with */
+  gboolean reasons; /* the prompt opened the model's reasoning */
   gboolean is_done; /* the request that runs has ended */
 } Chat;
 
@@ -154,6 +155,7 @@ take_notice (Chat *chat, const KvasirNotice *notice)
       break;
     case KVASIR_NOTICE_READING:
       print_progress (chat, "Reading", notice->n_done, notice->n_total);
+      chat->reasons = notice->reasons;
       break;
     case KVASIR_NOTICE_TOKEN:
       if (chat->tokens->len == 0)
@@ -230,6 +232,7 @@ answer (Chat *chat)
   g_print ("\n");
   add_message (chat, KVASIR_ROLE_ASSISTANT, chat->answer->str);
   message = g_ptr_array_index (chat->messages, chat->messages->len - 1);
+  message->reasons = chat->reasons;
   message->n_tokens = chat->tokens->len;
   message->tokens = g_memdup2 (chat->tokens->data, chat->tokens->len * sizeof (gint32));
   return TRUE;

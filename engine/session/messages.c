@@ -19,6 +19,7 @@ kvasir_message_copy (const KvasirMessage *self)
   copy->json = g_strdup (self->json);
   copy->tokens = g_memdup2 (self->tokens, self->n_tokens * sizeof *self->tokens);
   copy->n_tokens = self->n_tokens;
+  copy->reasons = self->reasons;
   return copy;
 }
 

@@ -1,5 +1,7 @@
 #include "engine/session/prompt-render.h"
 
+#include <string.h>
+
 #include "engine/error.h"
 #include "engine/session/reasoning.h"
 
@@ -42,17 +44,16 @@ append_message (json_t *messages, KvasirRole role, const char *content)
   json_array_append_new (messages, object);
 }
 
-/* What a model thought goes where the template looks for it; one that looks nowhere takes the
- * answer as it was written. */
+/* FALSE: the template looks for it in no member. */
 static gboolean
-append_reasoned (json_t *messages, const KvasirTemplate *template_, const char *content)
+append_members (json_t *messages,
+                const KvasirTemplate *template_,
+                const char *content,
+                const KvasirReasoning *reasoning)
 {
   static const char *const members[] = { "reasoning_content", ".thinking" };
-  KvasirReasoning reasoning;
   gboolean is_known = FALSE;
 
-  if (!kvasir_reasoning_find (content, FALSE, &reasoning))
-    return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (members); i++)
     {
       const char *name = members[i] + (members[i][0] == '.' ? 1 : 0);
@@ -61,13 +62,63 @@ append_reasoned (json_t *messages, const KvasirTemplate *template_, const char *
       if (!kvasir_template_mentions (template_, members[i]))
         continue;
       if (!is_known)
-        append_message (messages, KVASIR_ROLE_ASSISTANT, content + reasoning.answer);
+        append_message (messages, KVASIR_ROLE_ASSISTANT, content + reasoning->answer);
       is_known = TRUE;
       message = json_array_get (messages, json_array_size (messages) - 1);
       json_object_set_new (message, name,
-                           json_stringn_nocheck (content + reasoning.start, reasoning.len));
+                           json_stringn_nocheck (content + reasoning->start, reasoning->len));
     }
   return is_known;
+}
+
+/* A template that takes the reasoning out of the text itself finds its end by the text it knows. An
+ * answer that was stopped has none, and that of another model may have another. NULL: the answer
+ * has what the template looks for, or that looks for nothing. */
+static GString *
+fence_anew (const KvasirTemplate *template_, const char *content, const KvasirReasoning *reasoning)
+{
+  const char *open, *close;
+  const char *first_open = NULL, *first_close = NULL;
+
+  for (guint i = 0; (open = kvasir_reasoning_get_fence (i, &close)) != NULL; i++)
+    {
+      if (!kvasir_template_mentions (template_, close))
+        continue;
+      if (strstr (content, close) != NULL)
+        return NULL;
+      if (first_open == NULL)
+        {
+          first_open = open;
+          first_close = close;
+        }
+    }
+  if (first_open == NULL)
+    return NULL;
+  GString *fenced = g_string_new (first_open);
+  g_string_append_c (fenced, '\n');
+  g_string_append_len (fenced, content + reasoning->start, (gssize) reasoning->len);
+  g_string_append_printf (fenced, "\n%s\n\n%s", first_close, content + reasoning->answer);
+  return fenced;
+}
+
+/* What a model thought goes where the template looks for it; one that looks nowhere takes the
+ * answer as it was written. @opened: the prompt began the reasoning. */
+static void
+append_answer (json_t *messages,
+               const KvasirTemplate *template_,
+               const char *content,
+               gboolean opened)
+{
+  KvasirReasoning reasoning;
+  g_autoptr (GString) fenced = NULL;
+
+  if (kvasir_reasoning_find (content, opened, &reasoning))
+    {
+      if (append_members (messages, template_, content, &reasoning))
+        return;
+      fenced = fence_anew (template_, content, &reasoning);
+    }
+  append_message (messages, KVASIR_ROLE_ASSISTANT, fenced != NULL ? fenced->str : content);
 }
 
 static json_t *
@@ -81,8 +132,9 @@ make_messages (const KvasirRequest *request, const KvasirTemplate *template_, GA
 
       if (message->json != NULL)
         json_array_append_new (messages, json_loads (message->json, 0, NULL));
-      else if (message->role != KVASIR_ROLE_ASSISTANT ||
-               !append_reasoned (messages, template_, message->content))
+      else if (message->role == KVASIR_ROLE_ASSISTANT)
+        append_answer (messages, template_, message->content, message->reasons);
+      else
         append_message (messages, message->role, message->content);
       g_array_append_val (numbers, i);
     }
@@ -92,10 +144,13 @@ make_messages (const KvasirRequest *request, const KvasirTemplate *template_, GA
 /* System texts count as a person's. A joined message is the last one of its texts: the words that
  * were written last are what an answer is to. */
 static json_t *
-make_folded_messages (const KvasirRequest *request, GArray *numbers)
+make_folded_messages (const KvasirRequest *request,
+                      const KvasirTemplate *template_,
+                      GArray *numbers)
 {
   json_t *messages = json_array ();
   g_autoptr (GString) joined = g_string_new (NULL);
+  gboolean opened = FALSE;
 
   for (guint i = 0; i < request->messages->len; i++)
     {
@@ -106,10 +161,15 @@ make_folded_messages (const KvasirRequest *request, GArray *numbers)
 
       if (joined->len > 0)
         g_string_append (joined, JOINT);
+      else
+        opened = message->reasons;
       g_string_append (joined, message->content);
       if (next != NULL && (next->role == KVASIR_ROLE_ASSISTANT) == is_answer)
         continue;
-      append_message (messages, is_answer ? KVASIR_ROLE_ASSISTANT : KVASIR_ROLE_USER, joined->str);
+      if (is_answer)
+        append_answer (messages, template_, joined->str, opened);
+      else
+        append_message (messages, KVASIR_ROLE_USER, joined->str);
       g_array_append_val (numbers, i);
       g_string_truncate (joined, 0);
     }
@@ -129,7 +189,7 @@ render (KvasirPromptText *self,
   g_array_set_size (self->numbers, 0);
   json_object_set_new (vars, "messages",
                        self->form == KVASIR_PROMPT_FOLDED
-                           ? make_folded_messages (request, self->numbers)
+                           ? make_folded_messages (request, template_, self->numbers)
                            : make_messages (request, template_, self->numbers));
   json_object_set_new (vars, "add_generation_prompt", json_true ());
   json_object_set_new (vars, "bos_token", make_special (vocab, kvasir_vocab_get_bos (vocab)));

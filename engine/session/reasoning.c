@@ -80,8 +80,22 @@ kvasir_reasoning_find (const char *text, gboolean opened, KvasirReasoning *reaso
   for (guint i = 0; i < G_N_ELEMENTS (fences); i++)
     if (find_fenced (&fences[i], text, FALSE, reasoning))
       return TRUE;
+  for (guint i = 0; opened && i < G_N_ELEMENTS (fences); i++)
+    if (strstr (text, fences[i].close) != NULL)
+      return find_fenced (&fences[i], text, TRUE, reasoning);
   /* Which of them will end it does not matter as long as none is there. */
   return opened && find_fenced (&fences[0], text, TRUE, reasoning);
+}
+
+const char *
+kvasir_reasoning_get_fence (guint number, const char **close)
+{
+  g_return_val_if_fail (close != NULL, NULL);
+
+  if (number >= G_N_ELEMENTS (fences))
+    return NULL;
+  *close = fences[number].close;
+  return fences[number].open;
 }
 
 static const char *

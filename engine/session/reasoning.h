@@ -26,6 +26,10 @@ gboolean kvasir_reasoning_find (const char *text, gboolean opened, KvasirReasoni
  * open. */
 const char *kvasir_reasoning_find_awaited (const GString *lead);
 
+/* The texts around reasoning, one pair for each @number from 0 on: the one that opens it, and
+ * @close: (out): the one that ends it. NULL: there are no more. */
+const char *kvasir_reasoning_get_fence (guint number, const char **close);
+
 /* Whether a control token of this text is a fence, or a part of one, and is to be seen. */
 gboolean kvasir_reasoning_is_mark (const char *token);
 

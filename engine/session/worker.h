@@ -45,6 +45,7 @@ typedef struct
   char *json;     /* (owned) (nullable): the object that a template is given in place of the two */
   gint32 *tokens; /* (owned) (nullable): ids that were generated, without the end token */
   guint n_tokens;
+  gboolean reasons; /* of an answer: its prompt had opened the model's reasoning, see the notice */
 } KvasirMessage;
 
 typedef struct

@@ -250,6 +250,47 @@ test_reasoning_is_told_apart (Fixture *f, gconstpointer data)
   g_assert_cmpint (request->thinking, ==, KVASIR_THINKING_ON);
 }
 
+/* Stopped inside the reasoning that the prompt had opened. */
+static void
+test_reasoning_is_kept (Fixture *f, gconstpointer data)
+{
+  KvasirConversation *chat = make_chat (f, "question");
+  KvasirMessageNode *asked =
+      kvasir_conversation_add (chat, kvasir_conversation_get_leaf (chat), KVASIR_ROLE_USER, "and?");
+  KvasirMessageNode *answer = kvasir_conversation_add_answer (chat, asked, NULL);
+  KvasirConversation *copy;
+  g_autoptr (KvasirRequest) request = NULL;
+  const KvasirMessage *message;
+
+  kvasir_message_node_set_reasons (answer, TRUE);
+  kvasir_message_node_append (answer, "Well", 1);
+  kvasir_message_node_set_state (answer, KVASIR_MESSAGE_STOPPED);
+  kvasir_conversation_write (chat, answer, NULL, NULL);
+  close_history (f);
+  open_history (f);
+  {
+    g_autoptr (KvasirChat) read = g_list_model_get_item (G_LIST_MODEL (f->history), 0);
+    chat = kvasir_history_open_chat (f->history, read);
+  }
+  test_wait (kvasir_conversation_get_loaded (chat));
+  answer = kvasir_conversation_get_leaf (chat);
+  g_assert_cmpstr (kvasir_message_node_get_content (answer), ==, "Well");
+  g_assert_cmpstr (kvasir_message_node_get_answer (answer), ==, "");
+  request = kvasir_conversation_make_request (chat, answer, "more", NULL);
+  message = g_ptr_array_index (request->messages, 2);
+  g_assert_false (message->reasons);
+  message = g_ptr_array_index (request->messages, 3);
+  g_assert_true (message->reasons);
+  /* A branch keeps it, too. */
+  {
+    KvasirChat *other = kvasir_history_add_chat (f->history, "");
+    copy = kvasir_history_open_chat (f->history, other);
+    kvasir_history_touch (f->history, other, NULL);
+  }
+  kvasir_conversation_copy_path (chat, answer, copy);
+  g_assert_cmpstr (kvasir_message_node_get_answer (kvasir_conversation_get_leaf (copy)), ==, "");
+}
+
 static void
 test_loading_survives_nonsense (Fixture *f, gconstpointer data)
 {
@@ -575,6 +616,7 @@ main (int argc, char **argv)
   add ("branch-copies-the-path", test_branch_copies_the_path);
   add ("request-holds-the-path", test_request_holds_the_path);
   add ("reasoning-is-told-apart", test_reasoning_is_told_apart);
+  add ("reasoning-is-kept", test_reasoning_is_kept);
   add ("loading-survives-nonsense", test_loading_survives_nonsense);
   add ("deleting-can-be-undone", test_deleting_can_be_undone);
   add ("latest-chat-is-first", test_latest_chat_is_first);

@@ -126,6 +126,16 @@ list_chats (KvasirStore *store)
 }
 
 static void
+run_sql (const char *path, const char *sql)
+{
+  sqlite3 *db;
+
+  g_assert_cmpint (sqlite3_open (path, &db), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_exec (db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+  sqlite3_close (db);
+}
+
+static void
 test_keeps_everything (Fixture *f, gconstpointer data)
 {
   const gint32 ids[] = { 7, 0, -1, 49151 };
@@ -143,7 +153,8 @@ test_keeps_everything (Fixture *f, gconstpointer data)
                                        .n_read = 12,
                                        .generate_us = 13,
                                        .prefill_us = 14,
-                                       .selected_child = 9 };
+                                       .selected_child = 9,
+                                       .reasons = TRUE };
   g_autoptr (GPtrArray) messages = NULL;
   g_autoptr (GPtrArray) chats = NULL;
   const KvasirMessageRecord *read;
@@ -171,6 +182,31 @@ test_keeps_everything (Fixture *f, gconstpointer data)
   g_assert_cmpuint (read->n_reused + 100 * read->n_read, ==, 11 + 1200);
   g_assert_cmpint (read->generate_us + 100 * read->prefill_us, ==, 13 + 1400);
   g_assert_cmpuint (read->selected_child, ==, 9);
+  g_assert_true (read->reasons);
+}
+
+/* A file that was written before answers knew of reasoning. */
+static void
+test_first_version_is_read (Fixture *f, gconstpointer data)
+{
+  const KvasirSchema first = { kvasir_schema_get ()->steps, 1 };
+  g_autoptr (GPtrArray) messages = NULL;
+  sqlite3 *db;
+
+  close_store (f);
+  g_unlink (f->path);
+  g_assert_cmpint (sqlite3_open (f->path, &db), ==, SQLITE_OK);
+  g_assert_cmpint (kvasir_schema_migrate (&first, db), ==, KVASIR_MIGRATE_OK);
+  sqlite3_close (db);
+  run_sql (f->path, "INSERT INTO chats (id, title, created_us, updated_us) VALUES (1, 'Old', 1, 1);"
+                    "INSERT INTO messages (id, chat_id, role, state, content, created_us)"
+                    " VALUES (2, 1, 2, 2, 'Well', 5)");
+  open_store (f);
+  g_assert_cmpint (f->opening->status, ==, KVASIR_STORE_KEPT);
+  messages = list_messages (f->store, 1);
+  g_assert_cmpuint (messages->len, ==, 1);
+  g_assert_cmpstr (((KvasirMessageRecord *) messages->pdata[0])->content, ==, "Well");
+  g_assert_false (((KvasirMessageRecord *) messages->pdata[0])->reasons);
 }
 
 static void
@@ -280,16 +316,6 @@ test_file_in_use_is_left_alone (Fixture *f, gconstpointer data)
   close_store (f);
   open_store (f);
   g_assert_cmpuint (f->opening->last_id, ==, 1);
-}
-
-static void
-run_sql (const char *path, const char *sql)
-{
-  sqlite3 *db;
-
-  g_assert_cmpint (sqlite3_open (path, &db), ==, SQLITE_OK);
-  g_assert_cmpint (sqlite3_exec (db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
-  sqlite3_close (db);
 }
 
 static void
@@ -513,6 +539,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   add ("keeps-everything", test_keeps_everything);
+  add ("first-version-is-read", test_first_version_is_read);
   add ("chats-come-latest-first", test_chats_come_latest_first);
   add ("deleting-a-chat-takes-its-messages", test_deleting_a_chat_takes_its_messages);
   add ("message-of-a-deleted-chat-is-refused", test_message_of_a_deleted_chat_is_refused);

@@ -355,6 +355,7 @@ add_to_request (KvasirRequest *request, KvasirMessageNode *node)
 
   message->tokens = g_memdup2 (tokens, n_tokens * sizeof *tokens);
   message->n_tokens = n_tokens;
+  message->reasons = kvasir_message_node_get_reasons (node);
   g_ptr_array_add (request->messages, message);
 }
 

@@ -125,6 +125,7 @@ kvasir_message_node_new (const KvasirMessageRecord *record)
   self->costs.generate_us = record->generate_us;
   self->costs.prefill_us = record->prefill_us;
   self->selected_child = record->selected_child;
+  self->reasons = record->reasons;
   return self;
 }
 
@@ -147,6 +148,7 @@ kvasir_message_node_to_record (KvasirMessageNode *self, guint64 chat_id)
     .generate_us = self->costs.generate_us,
     .prefill_us = self->costs.prefill_us,
     .selected_child = self->selected_child,
+    .reasons = self->reasons,
   };
 
   return kvasir_message_record_copy (&view);
@@ -219,6 +221,13 @@ kvasir_message_node_set_reasons (KvasirMessageNode *self, gboolean reasons)
 {
   g_return_if_fail (KVASIR_IS_MESSAGE_NODE (self));
   self->reasons = reasons;
+}
+
+gboolean
+kvasir_message_node_get_reasons (KvasirMessageNode *self)
+{
+  g_return_val_if_fail (KVASIR_IS_MESSAGE_NODE (self), FALSE);
+  return self->reasons;
 }
 
 void

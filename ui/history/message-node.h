@@ -48,6 +48,8 @@ KvasirMessageState kvasir_message_node_get_state (KvasirMessageNode *self);
 const char *kvasir_message_node_get_content (KvasirMessageNode *self);
 /* Ids that were generated; [*n_tokens], or NULL. */
 const gint32 *kvasir_message_node_get_tokens (KvasirMessageNode *self, guint *n_tokens);
+/* The prompt has opened the model's reasoning, so the text begins inside. */
+gboolean kvasir_message_node_get_reasons (KvasirMessageNode *self);
 /* Where an answer holds what the model thought before it; all 0 where it holds nothing. */
 void kvasir_message_node_find_reasoning (KvasirMessageNode *self, KvasirReasoning *reasoning);
 /* The content behind that; "" while the model still thinks. */
@@ -60,7 +62,6 @@ guint kvasir_message_node_get_n_versions (KvasirMessageNode *self);
 KvasirMessageNode *kvasir_message_node_get_parent (KvasirMessageNode *self);
 
 /* ---- while it is written */
-/* The prompt has opened the model's reasoning, so the text begins inside. */
 void kvasir_message_node_set_reasons (KvasirMessageNode *self, gboolean reasons);
 /* @text: whole characters, may be empty. @token: -1 where the text stands for none. */
 void kvasir_message_node_append (KvasirMessageNode *self, const char *text, gint32 token);

@@ -294,10 +294,11 @@ prepare_put_message (KvasirDatabase *self, GError **error)
   return prepare (
       self, &self->put_message,
       "INSERT INTO messages (id, chat_id, parent_id, role, state, content, tokens, created_us,"
-      "  model_title, n_reused, n_read, generate_us, prefill_us, selected_child)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
+      "  model_title, n_reused, n_read, generate_us, prefill_us, selected_child, reasons)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
       " ON CONFLICT (id) DO UPDATE SET state = ?5, content = ?6, tokens = ?7, model_title = ?9,"
-      "  n_reused = ?10, n_read = ?11, generate_us = ?12, prefill_us = ?13, selected_child = ?14",
+      "  n_reused = ?10, n_read = ?11, generate_us = ?12, prefill_us = ?13, selected_child = ?14,"
+      "  reasons = ?15",
       error);
 }
 
@@ -327,6 +328,7 @@ kvasir_database_put_message (KvasirDatabase *self,
   sqlite3_bind_int64 (s, 12, message->generate_us);
   sqlite3_bind_int64 (s, 13, message->prefill_us);
   bind_id (s, 14, message->selected_child);
+  sqlite3_bind_int (s, 15, message->reasons);
   return run (self, s, error);
 }
 
@@ -399,6 +401,7 @@ read_message (sqlite3_stmt *s)
   message->generate_us = sqlite3_column_int64 (s, 11);
   message->prefill_us = sqlite3_column_int64 (s, 12);
   message->selected_child = (guint64) sqlite3_column_int64 (s, 13);
+  message->reasons = sqlite3_column_int (s, 14) != 0;
   return message;
 }
 
@@ -453,7 +456,7 @@ kvasir_database_list_messages (KvasirDatabase *self, guint64 chat_id, GError **e
   /* Ids rise with creation, so a parent always comes before its children. */
   if (!prepare (self, &statement,
                 "SELECT id, chat_id, parent_id, role, state, content, tokens, created_us,"
-                " model_title, n_reused, n_read, generate_us, prefill_us, selected_child"
+                " model_title, n_reused, n_read, generate_us, prefill_us, selected_child, reasons"
                 " FROM messages WHERE chat_id = ?1 ORDER BY id",
                 error))
     return NULL;

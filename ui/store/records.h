@@ -55,6 +55,7 @@ typedef struct
   gint64 generate_us;
   gint64 prefill_us;
   guint64 selected_child; /* next message of the path shown, 0: none */
+  gboolean reasons;       /* the text begins inside the model's reasoning */
 } KvasirMessageRecord;
 
 /* A chat that holds the text looked for. */

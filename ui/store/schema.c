@@ -31,7 +31,11 @@ static const char version_1[] =
     ") STRICT;"
     "CREATE INDEX messages_by_chat ON messages (chat_id);";
 
-static const char *const steps[] = { version_1 };
+/* Answers to prompts that ended inside the model's reasoning. */
+static const char version_2[] =
+    "ALTER TABLE messages ADD COLUMN reasons INTEGER NOT NULL DEFAULT 0";
+
+static const char *const steps[] = { version_1, version_2 };
 static const KvasirSchema schema = { steps, G_N_ELEMENTS (steps) };
 
 const KvasirSchema *

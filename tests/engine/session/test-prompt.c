@@ -370,6 +370,42 @@ test_reasoned (void)
   assert_rendered (fenced, "{{ messages[0].content }}", "<think>\nWell.\n</think>\n\nYes.");
 }
 
+/* The prompt opened the reasoning, or another model wrote it; templates that take it out of the
+ * text do as DeepSeek's.
+ */
+static void
+test_reasoned_otherwise (void)
+{
+  g_autoptr (KvasirRequest) stopped = new_answered ("Well");
+  g_autoptr (KvasirRequest) fenced = new_answered ("<think>\nWell");
+  g_autoptr (KvasirRequest) inside = new_answered ("Well.</think>Yes.");
+  g_autoptr (KvasirRequest) other = new_answered ("[THINK]Well.[/THINK]Yes.");
+  g_autoptr (KvasirRequest) plain = new_answered ("Yes.");
+  static const char member[] = "{% set m = messages[0] %}{{ m.reasoning_content }}|{{ m.content }}";
+  static const char cuts[] = "{{ messages[0].content.split('</think>')[-1] | trim }}";
+  static const char either[] = "{% set m = messages[0].content %}{{ '</think>' in m }}"
+                               "{{ m.split('[/THINK]')[-1] }}";
+
+  ((KvasirMessage *) stopped->messages->pdata[0])->reasons = TRUE;
+  ((KvasirMessage *) inside->messages->pdata[0])->reasons = TRUE;
+  assert_rendered (stopped, member, "Well|");
+  assert_rendered (inside, member, "Well.|Yes.");
+  assert_rendered (stopped, cuts, "");
+  assert_rendered (fenced, cuts, "");
+  assert_rendered (inside, cuts, "Yes.");
+  assert_rendered (other, cuts, "Yes.");
+  assert_rendered (other, either, "FalseYes.");
+  assert_rendered (plain, cuts, "Yes.");
+  assert_rendered (stopped, "{{ messages[0].content }}", "Well");
+  /* Put in a simpler form it is no different. */
+  stopped->adapt = TRUE;
+  g_ptr_array_add (stopped->messages, kvasir_message_new (9, KVASIR_ROLE_ASSISTANT, "More."));
+  assert_rendered (stopped,
+                   "{% if messages | length > 1 %}{{ raise_exception('') }}{% endif %}"
+                   "{{ messages[0].reasoning_content }}",
+                   "Well\n\nMore.");
+}
+
 static void
 test_told (void)
 {
@@ -442,6 +478,8 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/session/prompt/chat-put-simpler", test_adapted_chat);
   g_test_add_func ("/engine/session/prompt/runs-of-a-chat-put-simpler", test_adapted_runs);
   g_test_add_func ("/engine/session/prompt/reasoning-goes-to-its-member", test_reasoned);
+  g_test_add_func ("/engine/session/prompt/reasoning-is-told-as-it-is-known",
+                   test_reasoned_otherwise);
   g_test_add_func ("/engine/session/prompt/thinking-tools-and-json", test_told);
   g_test_add_func ("/engine/session/prompt/no-template-means-chatml", test_no_template);
   g_test_add_func ("/engine/session/prompt/no-tokenizer-fails", test_no_tokenizer);

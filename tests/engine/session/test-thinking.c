@@ -132,6 +132,8 @@ test_opened_by_the_prompt (void)
   assert_reasoning ("Well.\n</think>\n\nYes.", FALSE, "Well.", "Yes.");
   assert_reasoning ("Well.\n</think>\n\nYes.", TRUE, "Well.", "Yes.");
   assert_reasoning ("Well", TRUE, "Well", NULL);
+  assert_reasoning ("Well.</think>Yes.", TRUE, "Well.", "Yes.");
+  assert_reasoning ("Well.[/THINK]Yes.", TRUE, "Well.", "Yes.");
   assert_reasoning ("A tag like </think> ends it.", FALSE, NULL, NULL);
 }
 
