@@ -382,6 +382,77 @@ def test_refused_chat_in_a_simpler_form(keep):
     say(app, "hello again")
 
 
+# Opens the model's reasoning unless that is off, and leaves it out of what was said before.
+THINKING = ("{% for m in messages %}[{{ m.role }}]{{ m.content.split('</think>')[-1] }}{% endfor %}"
+            "{% if enable_thinking is false %}[at once, in few words]{% else %}<think>{% endif %}")
+
+
+def start_thinking(max_tokens, **options):
+    app = new_app(PROGRAM, [], LOG)
+    model = os.path.join(app.models, os.path.basename(MODEL))
+    patch_template(MODEL, model, THINKING)
+    settings = {"sampling": SAMPLING % (1, max_tokens), "show-inspector": "false"}
+    app.start(model, settings=settings, **{"width": 1280, "height": 800, **options})
+    return app
+
+
+def prompt_size(app, i):
+    """Tokens of the prompt that the answer in row @i is to."""
+    facts = wait("the facts", lambda: next((t for t in texts(app, i) if "reused" in t), None))
+    return sum(int(n) for n in re.search(r"reused (\d+), read (\d+)", facts).groups())
+
+
+def find_fold(app, i):
+    return app.rows()[i].find(name="What the model thought")
+
+
+def choose_thinking(app, what, chosen):
+    app.press(app.need("push button", contains="Thinking: "))
+    app.click(what, "menu item")
+    app.need("push button", chosen)
+
+
+def test_thinking_is_chosen_for_each_chat(keep):
+    app = ready(keep(start_thinking(12)))
+    app.need("push button", "Thinking: as usual")
+    say(app, "hello")
+    check(find_fold(app, 1), texts(app, 1))
+    usual = prompt_size(app, 1)
+    app.key("ctrl+n")
+    wait("an empty chat", lambda: not app.rows())
+    choose_thinking(app, "Off", "Thinking: off")
+    say(app, "howdy")
+    check(not find_fold(app, 1), texts(app, 1))
+    check(prompt_size(app, 1) > usual, "the template was told: %d tokens" % usual)
+    choose(app, "hello")
+    app.need("push button", "Thinking: as usual")
+    # Without a window manager no key reaches the window after a menu.
+    app.kill()
+    restart(app)
+    ready(app)
+    choose(app, "howdy")
+    app.need("push button", "Thinking: off")
+    choose(app, "hello")
+    app.need("push button", "Thinking: as usual")
+
+
+def test_reasoning_stays_folded(keep):
+    """An answer that ended inside the reasoning that the prompt had opened."""
+    app = ready(keep(start_thinking(64)))
+    say(app, "hello")
+    check(find_fold(app, 1), texts(app, 1))
+    asked = prompt_size(app, 1)
+    app.close()
+    restart(app)
+    ready(app)
+    choose(app, "hello")
+    wait("the answer", lambda: len(app.rows()) == 2)
+    check(find_fold(app, 1), texts(app, 1))
+    say(app, "and?")
+    check(prompt_size(app, 3) < asked + 32, "what was thought is said again: %d, %d tokens"
+          % (asked, prompt_size(app, 3)))
+
+
 def test_bad_files_say_why(keep):
     app = keep(new_app(PROGRAM, [], LOG))
     bad = os.path.join(app.home, "bad.gguf")
