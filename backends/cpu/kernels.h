@@ -19,9 +19,9 @@
  * are [n_tokens padded][k] and [n_tokens padded][k / 32] if nothing else is said; tokens are padded
  * to a multiple of KVASIR_ACT_PAD with zeros.
  *
- * Long steps, whose time is the products', round to eight bits: x = d q. Steps of few tokens wait
- * for memory anyway and keep sixteen: x = d (256 q + fine). Eight bits there would turn near ties
- * in what a model writes. */
+ * Long steps, whose time is the products', round to eight bits: x = d q. Steps of up to
+ * KVASIR_FEW_TOKENS wait for memory anyway and keep sixteen: x = d (256 q + fine). Eight bits there
+ * would turn near ties in what a model writes. */
 #define KVASIR_ACT_PAD 4
 #define KVASIR_ACT_GROUP 256
 #define KVASIR_FINE 256
@@ -79,13 +79,24 @@ typedef void (*KvasirProductFn) (const KvasirProduct *product,
 typedef struct
 {
   bool takes_int8;
-  /* For steps of at most KVASIR_FEW_TOKENS tokens: row by row. */
+  /* For steps of at most KVASIR_FEW_TOKENS tokens, or of most_few if that is more: a few rows at a
+   * time as they come from memory. */
   KvasirProductFn few;
   /* For longer steps: tiles of rows, unpacked once for all tokens. */
   KvasirProductFn many;
+  int most_few;
 } KvasirProductKernel;
 
+/* Steps whose activations are rounded to sixteen bits where they are rounded. */
 #define KVASIR_FEW_TOKENS 4
+
+static inline KvasirProductFn
+kvasir_product_kernel_choose (const KvasirProductKernel *kernel, int64_t n_tokens)
+{
+  bool is_few = n_tokens <= KVASIR_FEW_TOKENS || n_tokens <= kernel->most_few;
+
+  return is_few ? kernel->few : kernel->many;
+}
 
 /* Rows of weights that a `many` kernel takes at most; parts begin at multiples of half as many. */
 #define KVASIR_TILE_ROWS 64

@@ -247,6 +247,7 @@ multiply_chunk (const KvasirOpItem *item,
                 int64_t n_rows)
 {
   const KvasirTensor *node = item->node;
+  const KvasirProductKernel *kernel = get_kernel (node, run->kernels);
   int64_t expert = get_ids (node)[chunk->pairs[0]];
   KvasirProduct product = get_product (node, expert, row, n_rows);
   KvasirProductPart part = { 0, n_rows, 0, chunk->n };
@@ -257,7 +258,8 @@ multiply_chunk (const KvasirOpItem *item,
   product.acts = chunk->acts;
   product.dst = chunk->dst;
   product.dst_stride = KVASIR_TILE_ROWS;
-  get_kernel (node, run->kernels)->many (&product, &part, run->kernels->to_float, chunk->scratch);
+  (chunk->n <= kernel->most_few ? kernel->few : kernel->many) (
+      &product, &part, run->kernels->to_float, chunk->scratch);
   for (int64_t i = 0; i < chunk->n; i++)
     memcpy (get_dst (node, chunk->pairs[i]) + row, chunk->dst + i * KVASIR_TILE_ROWS,
             (size_t) n_rows * sizeof (float));

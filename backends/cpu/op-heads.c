@@ -68,8 +68,8 @@ run_heads (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece)
     {
       int64_t end = row + KVASIR_TILE_ROWS < w->ne[1] ? row + KVASIR_TILE_ROWS : w->ne[1];
       KvasirProductPart part = { row, end, 0, layout.n_tokens };
-      (is_short ? kernel->few : kernel->many) (&product, &part, run->kernels->to_float,
-                                               run->scratch);
+      (is_short || layout.n_tokens <= kernel->most_few ? kernel->few : kernel->many) (
+          &product, &part, run->kernels->to_float, run->scratch);
     }
 }
 

@@ -32,7 +32,16 @@ get_layout (const KvasirCpuKernels *kernels, int64_t k, int64_t n_tokens)
                              kernels->takes_groups && n_tokens >= LONG_TOKENS };
 }
 
-/* Kernels for few tokens don't read those that others are padded with. */
+/* Whether rows go as they come from memory, and not in tiles. */
+static bool
+is_few (const KvasirTensor *node, const KvasirCpuKernels *kernels)
+{
+  const KvasirProductKernel *kernel = get_kernel (node, kernels);
+
+  return kvasir_product_kernel_choose (kernel, node->ne[1]) == kernel->few;
+}
+
+/* Sixteen bits are for kernels that don't read the tokens that others are padded with. */
 static int64_t
 count_tokens_of_acts (int64_t n_tokens)
 {
@@ -147,7 +156,7 @@ cut_product (const KvasirTensor *node, const KvasirOpRun *run)
 
   if (takes_blas (node, run))
     return cut_for_blas (node);
-  if (n_tokens > KVASIR_FEW_TOKENS)
+  if (!is_few (node, run->kernels))
     return cut_for_many (node, run->n_threads);
   int64_t least = (int64_t) (PIECE_BYTES / row_bytes) + 1, fair = n_rows / 128;
   cut.rows = ((least > fair ? least : fair) + 15) / 16 * 16;
@@ -205,8 +214,8 @@ multiply_part (const KvasirOpItem *item, const KvasirOpRun *run, const KvasirPro
                             (float *) (void *) run->scratch);
       return;
     }
-  (node->ne[1] <= KVASIR_FEW_TOKENS ? kernel->few : kernel->many) (
-      &product, part, run->kernels->to_float, run->scratch);
+  kvasir_product_kernel_choose (kernel, node->ne[1]) (&product, part, run->kernels->to_float,
+                                                      run->scratch);
 }
 
 static void
@@ -258,7 +267,7 @@ fetch_multiply (const KvasirOpItem *item, const KvasirOpRun *run, int64_t piece,
   Cut cut = cut_product (node, run);
   int64_t begin = piece % cut.n_row_pieces * cut.rows;
 
-  return node->ne[1] <= KVASIR_FEW_TOKENS &&
+  return is_few (node, run->kernels) &&
          fetch_multiply_part (item, run, begin, min_int64 (begin + cut.rows, node->ne[0]), at);
 }
 

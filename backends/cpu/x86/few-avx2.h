@@ -332,8 +332,12 @@ int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t toke
 }
 
 INLINE void
-int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+int8_few (const KvasirProduct *p,
+          const KvasirProductPart *part,
+          const KvasirType type,
+          uint8_t *scratch)
 {
+  (void) scratch;
   for (int64_t r = part->row; r < part->row_end; r++)
     {
       int64_t t = part->token;

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "backends/cpu/x86/sixteen-k-avx512.h"
+#include "backends/cpu/x86/dots-avx512.h"
 
 /* The nibbles of two blocks: each quarter takes one half of the bits of one block. */
 INLINE __m512i
@@ -72,8 +72,7 @@ typedef struct
   /* What is fetched meanwhile: of rows as they lie in the file as many behind these, since sixteen
    * streams are too many for the processor to see by itself. */
   const uint8_t *next;
-  __m512 sums[MAX_FEW];
-  __m512 mins[MAX_FEW];
+  LaneSums sums;
 } Group;
 
 /* The next block of sixteen rows, which are moved on. */
@@ -97,34 +96,21 @@ take_block (const KvasirType type, const bool is_packed, Group *group, Sixteen *
 INLINE void
 add_block (const KvasirType type,
            const bool is_packed,
-           const FewActs *acts,
-           int64_t b,
+           SixteenActs *acts,
            const int n,
+           const bool is_fine,
            Group *group)
 {
-  __m512i high[MAX_FEW], low[MAX_FEW];
   Sixteen s;
+  LaneDots dots;
 
   take_block (type, is_packed, group, &s);
-  for (int t = 0; t < n; t++)
-    high[t] = low[t] = _mm512_setzero_si512 ();
+  clear_dots (&dots, n);
 #pragma GCC unroll 8
   for (int j = 0; j < 8; j++)
-    for (int t = 0; t < n; t++)
-      {
-        int64_t at = 32 * b + 4 * j;
-        __m512i q = _mm512_set1_epi32 (load_dword ((const uint8_t *) acts->q[t] + at));
-        __m512i fine = _mm512_set1_epi32 (load_dword ((const uint8_t *) acts->fine[t] + at));
-        high[t] = _mm512_dpbusd_epi32 (high[t], s.u[j], q);
-        low[t] = _mm512_dpbusd_epi32 (low[t], s.u[j], fine);
-      }
-  for (int t = 0; t < n; t++)
-    {
-      __m512i dot = _mm512_add_epi32 (_mm512_slli_epi32 (high[t], 8), low[t]);
-      __m512 scale = _mm512_mul_ps (s.d, _mm512_set1_ps (acts->d[t][b]));
-      group->sums[t] = _mm512_fmadd_ps (_mm512_cvtepi32_ps (dot), scale, group->sums[t]);
-      group->mins[t] = _mm512_fmadd_ps (s.m, _mm512_set1_ps (acts->s[t][b]), group->mins[t]);
-    }
+    add_tokens (&dots, s.u[j], acts, 4 * j, n, is_fine);
+  add_scaled_dots (&dots, s.d, s.m, acts, 0, 1, n, is_fine, &group->sums);
+  advance_acts (acts, 1, 1, n, is_fine);
 }
 
 /* Lines of what is fetched ahead while run @i of eight is multiplied. */
@@ -141,50 +127,47 @@ fetch_eighth (const uint8_t *next, const size_t n_bytes, const int i)
 INLINE void
 add_sixteen_k (const KvasirType type,
                const uint8_t *block,
-               const FewActs *acts,
-               int64_t b,
+               SixteenActs *acts,
                const int n,
+               const bool is_fine,
                Group *group)
 {
   const int n_parts = get_n_parts (type), n_dwords = 8 / n_parts;
   const SixteenScales s = load_sixteen_scales (type, block);
+  __m512 scales[16][2];
 
+  if (n > 1)
+    {
+#pragma GCC unroll 16
+      for (int run = 0; run < 8 * n_parts; run++)
+        get_run_scales (type, &s, run, &scales[run][0], &scales[run][1]);
+      __asm__ volatile("" : : "r"(scales) : "memory");
+    }
 #pragma GCC unroll 16
   for (int run = 0; run < 8 * n_parts; run++)
     {
       const int i = run / n_parts, first = run % n_parts * n_dwords;
-      __m512i high[MAX_FEW], low[MAX_FEW];
+      LaneDots dots;
       __m512 d, m;
       if (first == 0)
         fetch_eighth (group->next, 16 * get_k_block_bytes (type), i);
-      for (int t = 0; t < n; t++)
-        high[t] = low[t] = _mm512_setzero_si512 ();
+      clear_dots (&dots, n);
 #pragma GCC unroll 8
       for (int j = first; j < first + n_dwords; j++)
+        add_tokens (&dots, load_four_elements (type, block, i, j), acts, 32 * i + 4 * j, n, is_fine);
+      if (n > 1)
         {
-          __m512i u = load_four_elements (type, block, i, j);
-          for (int t = 0; t < n; t++)
-            {
-              int64_t at = 256 * b + 32 * i + 4 * j;
-              __m512i q = _mm512_set1_epi32 (load_dword ((const uint8_t *) acts->q[t] + at));
-              __m512i fine = _mm512_set1_epi32 (load_dword ((const uint8_t *) acts->fine[t] + at));
-              high[t] = _mm512_dpbusd_epi32 (high[t], u, q);
-              low[t] = _mm512_dpbusd_epi32 (low[t], u, fine);
-            }
+          d = scales[run][0];
+          m = scales[run][1];
         }
-      get_run_scales (type, &s, run, &d, &m);
-      for (int t = 0; t < n; t++)
-        {
-          __m512i dot = _mm512_add_epi32 (_mm512_slli_epi32 (high[t], 8), low[t]);
-          __m512 scale = _mm512_mul_ps (d, _mm512_set1_ps (acts->d[t][8 * b + i]));
-          float x = n_parts == 1 ? acts->s[t][8 * b + i] : acts->s16[t][16 * b + run];
-          group->sums[t] = _mm512_fmadd_ps (_mm512_cvtepi32_ps (dot), scale, group->sums[t]);
-          group->mins[t] = _mm512_fmadd_ps (m, _mm512_set1_ps (x), group->mins[t]);
-        }
+      else
+        get_run_scales (type, &s, run, &d, &m);
+      add_scaled_dots (&dots, d, m, acts, run, n_parts, n, is_fine, &group->sums);
       /* Loads of all runs before the first product would be more than the registers hold. */
       __asm__ volatile("" ::: "memory");
     }
   group->next += 16 * get_k_block_bytes (type);
+  advance_acts (acts, 8, n_parts, n, is_fine);
 }
 
 /* All blocks of sixteen rows. */
@@ -192,8 +175,9 @@ INLINE void
 add_blocks (const KvasirProduct *p,
             const KvasirType type,
             const bool is_packed,
-            const FewActs *acts,
+            SixteenActs *acts,
             const int n,
+            const bool is_fine,
             Group *group)
 {
   uint8_t turned[MAX_SIXTEEN_K] __attribute__ ((aligned (64)));
@@ -201,7 +185,7 @@ add_blocks (const KvasirProduct *p,
   if (!is_sixteen_k (type))
     {
       for (int64_t b = 0; b < p->k / 32; b++)
-        add_block (type, is_packed, acts, b, n, group);
+        add_block (type, is_packed, acts, n, is_fine, group);
       return;
     }
   for (int64_t b = 0; b < p->k / 256; b++)
@@ -209,7 +193,7 @@ add_blocks (const KvasirProduct *p,
       const size_t size = get_k_block_bytes (type);
       if (!is_packed)
         turn_sixteen_k (type, group->rows, turned);
-      add_sixteen_k (type, is_packed ? group->rows[0] : turned, acts, b, n, group);
+      add_sixteen_k (type, is_packed ? group->rows[0] : turned, acts, n, is_fine, group);
       for (int i = 0; i < (is_packed ? 1 : 16); i++)
         group->rows[i] += is_packed ? 16 * size : size;
     }
@@ -224,48 +208,158 @@ begin_group (const KvasirProduct *p, int64_t r, int n_rows, const int n, Group *
     group->rows[i] = row + (size_t) (i < n_rows ? i : n_rows - 1) * p->weight_stride;
   group->next = row + (p->is_packed ? PACKED_AHEAD : 16 * p->weight_stride);
   for (int t = 0; t < n; t++)
-    group->sums[t] = group->mins[t] = _mm512_setzero_ps ();
+    group->sums.sums[t] = group->sums.mins[t] = _mm512_setzero_ps ();
 }
 
 /* Up to sixteen rows with n tokens; rows behind the last one are its copies. */
 INLINE void
 int8_group (const KvasirProduct *p,
             const KvasirType type,
-            int64_t r,
-            int n_rows,
-            int64_t token,
-            const int n)
+            const KvasirProductPart *part,
+            const int n,
+            const bool is_fine)
 {
-  FewActs acts = get_few_acts (p, token, n);
+  const int64_t r = part->row, token = part->token;
+  const int n_rows = (int) (part->row_end - r);
+  SixteenActs acts = get_sixteen_acts (p, type, token, n, is_fine);
   __m512 bias = p->bias ? vec_load_n (p->bias + r, n_rows) : _mm512_setzero_ps ();
   Group group;
 
   begin_group (p, r, n_rows, n, &group);
-  if (p->is_packed)
-    add_blocks (p, type, true, &acts, n, &group);
+  if (p->is_packed || !is_fine)
+    add_blocks (p, type, true, &acts, n, is_fine, &group);
   else
-    add_blocks (p, type, false, &acts, n, &group);
+    add_blocks (p, type, false, &acts, n, is_fine, &group);
+#pragma GCC unroll 8
   for (int t = 0; t < n; t++)
     {
-      __m512 sum = _mm512_add_ps (_mm512_add_ps (group.sums[t], group.mins[t]), bias);
-      vec_store_n (p->dst + (size_t) (token + t) * p->dst_stride + r, sum, n_rows);
+      __m512 sum = group.sums.sums[t];
+      if (is_fine)
+        sum = _mm512_add_ps (sum, group.sums.mins[t]);
+      if (token + t < part->token_end)
+        vec_store_n (p->dst + (size_t) (token + t) * p->dst_stride + r, _mm512_add_ps (sum, bias), n_rows);
+    }
+}
+
+/* Up to four tokens of sixteen bits. */
+INLINE void
+multiply_fine (const KvasirProduct *p, const KvasirType type, const KvasirProductPart *part)
+{
+  switch (part->token_end - part->token)
+    {
+    case 1:
+      int8_group (p, type, part, 1, true);
+      break;
+    case 2:
+      int8_group (p, type, part, 2, true);
+      break;
+    case 3:
+      int8_group (p, type, part, 3, true);
+      break;
+    default:
+      int8_group (p, type, part, 4, true);
+      break;
+    }
+}
+
+/* Up to eight tokens of eight bits, and one that they are padded with. */
+INLINE void
+multiply_coarse (const KvasirProduct *p, const KvasirType type, const KvasirProductPart *part)
+{
+  switch ((part->token_end - part->token + 1) / 2)
+    {
+    case 1:
+      int8_group (p, type, part, 2, false);
+      break;
+    case 2:
+      int8_group (p, type, part, 4, false);
+      break;
+    case 3:
+      int8_group (p, type, part, 6, false);
+      break;
+    default:
+      int8_group (p, type, part, 8, false);
+      break;
+    }
+}
+
+/* Sixteen rows, which are turned for more tokens than are taken at a time, as packed ones. */
+INLINE KvasirProduct
+turn_group (const KvasirProduct *p,
+            const KvasirType type,
+            const KvasirProductPart *part,
+            uint8_t *scratch)
+{
+  const size_t size = is_sixteen_k (type) ? get_k_block_bytes (type) : get_block_bytes (type);
+  const int64_t n = p->k / (is_sixteen_k (type) ? 256 : 32);
+  KvasirProduct turned = *p;
+  Group group;
+
+  begin_group (p, part->row, (int) (part->row_end - part->row), 0, &group);
+  for (int64_t b = 0; b < n; b++)
+    {
+      uint8_t *to = scratch + 16 * size * (size_t) b;
+      if (is_sixteen_k (type))
+        turn_sixteen_k (type, group.rows, to);
+      else
+        turn_sixteen (type, group.rows, to);
+      for (int i = 0; i < 16; i++)
+        group.rows[i] += size;
+      for (size_t at = 0; at < 16 * size; at += 64)
+        _mm_prefetch ((const char *) group.next + at, _MM_HINT_T0);
+      group.next += 16 * size;
+    }
+  turned.weight_stride = size * (size_t) n;
+  turned.weights = scratch - (size_t) part->row * turned.weight_stride;
+  turned.is_packed = true;
+  return turned;
+}
+
+INLINE void
+multiply_fine_sixteens (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+{
+  KvasirProductPart group = *part;
+
+  for (; group.row < part->row_end; group.row = group.row_end)
+    {
+      group.row_end = group.row + 16 < part->row_end ? group.row + 16 : part->row_end;
+      for (group.token = part->token; group.token < part->token_end; group.token += MAX_FEW)
+        multiply_fine (p, type, &group);
+    }
+}
+
+/* As many times as there are eights of tokens, each time with about as many. */
+INLINE void
+multiply_coarse_sixteens (const KvasirProduct *p,
+                          const KvasirProductPart *part,
+                          const KvasirType type,
+                          uint8_t *scratch)
+{
+  const int64_t n_tokens = part->token_end - part->token;
+  const int64_t n_times = (n_tokens + MAX_TOKENS - 1) / MAX_TOKENS;
+  const int64_t n = (n_tokens + 2 * n_times - 1) / (2 * n_times) * 2;
+  KvasirProductPart group = *part;
+
+  for (; group.row < part->row_end; group.row = group.row_end)
+    {
+      group.row_end = group.row + 16 < part->row_end ? group.row + 16 : part->row_end;
+      const KvasirProduct packed = p->is_packed ? *p : turn_group (p, type, &group, scratch);
+      for (group.token = part->token; group.token < part->token_end; group.token = group.token_end)
+        {
+          group.token_end = group.token + n < part->token_end ? group.token + n : part->token_end;
+          multiply_coarse (&packed, type, &group);
+        }
     }
 }
 
 INLINE void
-int8_few_sixteens (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+int8_few_sixteens (const KvasirProduct *p,
+                   const KvasirProductPart *part,
+                   const KvasirType type,
+                   uint8_t *scratch)
 {
-  for (int64_t r = part->row; r < part->row_end; r += 16)
-    {
-      int n_rows = part->row_end - r < 16 ? (int) (part->row_end - r) : 16;
-      int64_t t = part->token;
-      for (; t + 4 <= part->token_end; t += 4)
-        int8_group (p, type, r, n_rows, t, 4);
-      if (t + 3 == part->token_end)
-        int8_group (p, type, r, n_rows, t, 3);
-      else if (t + 2 == part->token_end)
-        int8_group (p, type, r, n_rows, t, 2);
-      else if (t < part->token_end)
-        int8_group (p, type, r, n_rows, t, 1);
-    }
+  if (p->acts.fine != NULL)
+    multiply_fine_sixteens (p, part, type);
+  else
+    multiply_coarse_sixteens (p, part, type, scratch);
 }

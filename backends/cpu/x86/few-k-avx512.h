@@ -180,11 +180,14 @@ int8_pair (const KvasirProduct *p,
 }
 
 INLINE void
-int8_few (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+int8_few (const KvasirProduct *p,
+          const KvasirProductPart *part,
+          const KvasirType type,
+          uint8_t *scratch)
 {
   if (!is_k_type (type) || is_sixteen_k (type))
     {
-      int8_few_sixteens (p, part, type);
+      int8_few_sixteens (p, part, type, scratch);
       return;
     }
   if (type == KVASIR_TYPE_IQ4_XS)

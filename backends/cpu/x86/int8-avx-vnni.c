@@ -37,8 +37,7 @@ kvasir_avx_vnni_few (const KvasirProduct *p,
                      uint8_t *scratch)
 {
   (void) to_float;
-  (void) scratch;
-#define FEW(type) int8_few (p, part, type)
+#define FEW(type) int8_few (p, part, type, scratch)
   FOR_TYPE (FEW)
 #undef FEW
 }

@@ -187,3 +187,33 @@ load_packed (const KvasirType type, const uint8_t *block, Sixteen *s)
       s->u[j] = decode_nibbles (type, x, fifth);
     }
 }
+
+/* The order of packed.h from sixteen rows as a file has them. */
+INLINE void
+turn_sixteen (const KvasirType type, const uint8_t *const rows[16], uint8_t *block)
+{
+  const bool has_fifth = type == KVASIR_TYPE_Q5_0 || type == KVASIR_TYPE_Q5_1;
+  const size_t n_quants = type == KVASIR_TYPE_Q8_0 ? 32 : 16, qs = get_block_bytes (type) - n_quants;
+  const __m512i heads = load_dwords (rows, 0);
+  uint8_t *to = block + 16 * qs;
+  __m512i four[4];
+
+  if (type == KVASIR_TYPE_MXFP4)
+    _mm_storeu_si128 ((void *) block, _mm512_cvtepi32_epi8 (heads));
+  else
+    _mm256_storeu_si256 ((void *) block, _mm512_cvtepi32_epi16 (heads));
+  if (has_min (type))
+    _mm256_storeu_si256 ((void *) (block + 32),
+                         _mm512_cvtepi32_epi16 (_mm512_srli_epi32 (heads, 16)));
+  for (int j = 0; j < 8 && has_fifth; j++)
+    {
+      uint64_t bits = test_fifth_bits (load_dwords (rows, qs - 4), j);
+      memcpy (to - 64 + 8 * j, &bits, sizeof bits);
+    }
+  for (size_t at = 0; at < n_quants; at += 16)
+    {
+      load_interleaved (rows, qs + at, four);
+      for (size_t i = 0; i < 4; i++)
+        _mm512_storeu_si512 (to + 16 * at + 64 * i, four[i]);
+    }
+}

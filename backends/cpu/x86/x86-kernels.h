@@ -17,8 +17,7 @@
                           const KvasirRowToFloat *to_float, uint8_t *scratch)                      \
   {                                                                                                \
     (void) to_float;                                                                               \
-    (void) scratch;                                                                                \
-    int8_few (p, part, type);                                                                      \
+    int8_few (p, part, type, scratch);                                                             \
   }                                                                                                \
                                                                                                    \
   static void name##_many (const KvasirProduct *p, const KvasirProductPart *part,                  \
@@ -47,19 +46,18 @@ INT8_PRODUCTS (iq4_xs, KVASIR_TYPE_IQ4_XS)
     .takes_int8 = true, .few = name##_few, .many = name##_many                                     \
   }
 
-/* The products of a table: @kernel makes those of a type that takes integers. */
-#define X86_PRODUCTS(kernel)                                                                       \
+/* The products of a table: @kernel makes those of a type that takes integers, @rarer of one that has
+ * no packed order. */
+#define X86_PRODUCTS(kernel, rarer)                                                                \
   {                                                                                                \
     VEC_PRODUCTS, [KVASIR_TYPE_Q4_0] = kernel (q4_0), [KVASIR_TYPE_Q4_1] = kernel (q4_1),          \
                   [KVASIR_TYPE_Q5_0] = kernel (q5_0), [KVASIR_TYPE_Q5_1] = kernel (q5_1),          \
                   [KVASIR_TYPE_Q8_0] = kernel (q8_0), [KVASIR_TYPE_IQ4_NL] = kernel (iq4_nl),      \
-                  [KVASIR_TYPE_MXFP4] = kernel (mxfp4), [KVASIR_TYPE_Q2_K] = kernel (q2_k),        \
-                  [KVASIR_TYPE_Q3_K] = kernel (q3_k), [KVASIR_TYPE_Q4_K] = kernel (q4_k),          \
+                  [KVASIR_TYPE_MXFP4] = kernel (mxfp4), [KVASIR_TYPE_Q2_K] = rarer (q2_k),         \
+                  [KVASIR_TYPE_Q3_K] = rarer (q3_k), [KVASIR_TYPE_Q4_K] = kernel (q4_k),           \
                   [KVASIR_TYPE_Q5_K] = kernel (q5_k), [KVASIR_TYPE_Q6_K] = kernel (q6_k),          \
-                  [KVASIR_TYPE_IQ4_XS] = kernel (iq4_xs),                                          \
+                  [KVASIR_TYPE_IQ4_XS] = rarer (iq4_xs),                                           \
   }
-
-static const KvasirProductKernel products[KVASIR_N_TYPES] = X86_PRODUCTS (INT8_KERNEL);
 
 /* Blocks as floats: a cache of a quantised type is read this way. */
 INLINE void
