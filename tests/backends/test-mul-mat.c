@@ -100,7 +100,7 @@ check_product (KvasirCpuIsa isa, int n_threads, KvasirType type, GRand *rand, co
 static void
 test_shapes (void)
 {
-  static const gint64 n_tokens[] = { 1, 2, 3, 4, 5, 7, 8, 9, 16, 21, 64, 71, 74, 150 };
+  static const gint64 n_tokens[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 21, 63, 64, 71, 74, 150 };
   static const gint64 n_rows[] = { 1, 15, 64, 70, 131, 48 };
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
 

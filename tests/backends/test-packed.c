@@ -77,7 +77,7 @@ get_width (KvasirType type, gint64 k)
 static void
 test_products (void)
 {
-  static const int n_tokens[] = { 1, 2, 3, 4, 5, 8, 33 };
+  static const int n_tokens[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 33, 66 };
   static const int parts[] = { 0, 100, 30, 60, 100 };
   g_autoptr (GRand) rand = g_rand_new_with_seed (21);
   guint n = 0;

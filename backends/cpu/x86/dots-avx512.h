@@ -1,8 +1,8 @@
 /* backends/cpu/x86/dots-avx512.h - sixteen rows, a lane each, times some tokens
  *
- * Up to four tokens with activations of sixteen bits, for which bytes of both halves are multiplied,
- * or up to eight with those of eight bits: either way sixteen products at most are on their way, and
- * all sums stay in registers. Needs AVX-512 VNNI.
+ * Up to four tokens with activations of sixteen bits, for which bytes of both halves are
+ * multiplied, or up to eight with those of eight bits: either way sixteen products at most are on
+ * their way, and all sums stay in registers. Needs AVX-512 VNNI.
  */
 #pragma once
 
@@ -23,11 +23,8 @@ typedef struct
 } SixteenActs;
 
 INLINE SixteenActs
-get_sixteen_acts (const KvasirProduct *p,
-                  const KvasirType type,
-                  int64_t token,
-                  const int n,
-                  const bool is_fine)
+get_sixteen_acts (
+    const KvasirProduct *p, const KvasirType type, int64_t token, const int n, const bool is_fine)
 {
   const int64_t n_blocks = p->k / 32, n_parts = get_n_parts (type);
   const float *s = n_parts == 1 ? p->acts.s : p->acts.s16;
@@ -61,77 +58,72 @@ advance_acts (
     acts->fine += 32 * n_blocks;
 }
 
-/* Adds the products of sixteen rows' four bytes with the same four activations, those of token @t at
- * @at. By hand, since gcc copies and spills sums around the intrinsic where there are many, and
- * keeps more addresses than there are registers. */
-INLINE void
-add_four (__m512i *sums,
-          __m512i u,
-          const int8_t *q,
-          const SixteenActs *acts,
-          const int t,
-          const int at)
-{
-  switch (t % 4)
-    {
-    case 0:
-      __asm__("vpdpbusd %c3(%2)%{1to16%}, %1, %0" : "+v"(*sums) : "v"(u), "r"(q), "i"(at));
-      break;
-    case 1:
-      __asm__("vpdpbusd %c3(%2,%4)%{1to16%}, %1, %0"
-              : "+v"(*sums)
-              : "v"(u), "r"(q), "i"(at), "r"(acts->one));
-      break;
-    case 2:
-      __asm__("vpdpbusd %c3(%2,%4,2)%{1to16%}, %1, %0"
-              : "+v"(*sums)
-              : "v"(u), "r"(q), "i"(at), "r"(acts->one));
-      break;
-    default:
-      __asm__("vpdpbusd %c3(%2,%4)%{1to16%}, %1, %0"
-              : "+v"(*sums)
-              : "v"(u), "r"(q), "i"(at), "r"(acts->three));
-      break;
+/* Addresses are written by hand, a register, a stride and a constant each: gcc makes more of them
+ * than there are registers. Its sanitizers don't see what is read like that, so that builds with
+ * them do without, as do those that are not optimised and have no constants. */
+#if defined __OPTIMIZE__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#define BY_HAND
+#endif
+
+/* An instruction that reads what is @at bytes from @x for the first token of four, and @scale
+ * strides @one further for the second. */
+#define READ_TOKEN(before, after, scale, twice, one, three, output, x, at, ...)                    \
+  switch (t % 4)                                                                                   \
+    {                                                                                              \
+    case 0:                                                                                        \
+      __asm__(before "%c2(%1)" after:output : "r"(x), "i"(at), ##__VA_ARGS__);                     \
+      break;                                                                                       \
+    case 1:                                                                                        \
+      __asm__(before "%c2(%1,%3," #scale ")" after:output                                          \
+              : "r"(x), "i"(at), "r"(one), ##__VA_ARGS__);                                         \
+      break;                                                                                       \
+    case 2:                                                                                        \
+      __asm__(before "%c2(%1,%3," #twice ")" after:output                                          \
+              : "r"(x), "i"(at), "r"(one), ##__VA_ARGS__);                                         \
+      break;                                                                                       \
+    default:                                                                                       \
+      __asm__(before "%c2(%1,%3," #scale ")" after:output                                          \
+              : "r"(x), "i"(at), "r"(three), ##__VA_ARGS__);                                       \
+      break;                                                                                       \
     }
+
+/* Adds the products of sixteen rows' four bytes with the same four activations, those of token @t
+ * at @at. */
+INLINE void
+add_four (
+    __m512i *sums, __m512i u, const int8_t *q, const SixteenActs *acts, const int t, const int at)
+{
+#ifdef BY_HAND
+  /* Besides, gcc copies and spills sums around the intrinsic where there are many. */
+  READ_TOKEN ("vpdpbusd ", "%{1to16%}, %[u], %0", 1, 2, acts->one, acts->three, "+v"(*sums), q,
+              at, [u] "v"(u))
+#else
+  const __m512i four = _mm512_set1_epi32 (load_dword ((const void *) (q + t % 4 * acts->one + at)));
+  *sums = _mm512_dpbusd_epi32 (*sums, u, four);
+#endif
 }
 
-/* Number @at of token @t's, in all lanes; @scale is that of its stride. */
-#define BROADCAST(name, scale, twice)                                                              \
-  INLINE __m512 name (const float *x, const SixteenActs *acts, const int t, const int at)          \
-  {                                                                                                \
-    __m512 all;                                                                                    \
-    switch (t % 4)                                                                                 \
-      {                                                                                            \
-      case 0:                                                                                      \
-        __asm__("vbroadcastss %c2(%1), %0" : "=v"(all) : "r"(x), "i"(4 * at));                     \
-        break;                                                                                     \
-      case 1:                                                                                      \
-        __asm__("vbroadcastss %c2(%1,%3," #scale "), %0"                                           \
-                : "=v"(all)                                                                        \
-                : "r"(x), "i"(4 * at), "r"(acts->sum_one));                                        \
-        break;                                                                                     \
-      case 2:                                                                                      \
-        __asm__("vbroadcastss %c2(%1,%3," #twice "), %0"                                           \
-                : "=v"(all)                                                                        \
-                : "r"(x), "i"(4 * at), "r"(acts->sum_one));                                        \
-        break;                                                                                     \
-      default:                                                                                     \
-        __asm__("vbroadcastss %c2(%1,%3," #scale "), %0"                                           \
-                : "=v"(all)                                                                        \
-                : "r"(x), "i"(4 * at), "r"(acts->sum_three));                                      \
-        break;                                                                                     \
-      }                                                                                            \
-    return all;                                                                                    \
-  }
-
-BROADCAST (broadcast_whole, 4, 8)
-BROADCAST (broadcast_half, 2, 4)
+/* Number @at of token @t's in all lanes: of sums, and of scales, one for each of @n_parts sums. */
+INLINE __m512
+broadcast (const float *x, const SixteenActs *acts, const int n_parts, const int t, const int at)
+{
+#ifdef BY_HAND
+  __m512 all;
+  if (n_parts == 1)
+    READ_TOKEN ("vbroadcastss ", ", %0", 4, 8, acts->sum_one, acts->sum_three, "=v"(all), x, 4 * at)
+  else
+    READ_TOKEN ("vbroadcastss ", ", %0", 2, 4, acts->sum_one, acts->sum_three, "=v"(all), x, 4 * at)
+  return all;
+#else
+  return _mm512_set1_ps (x[t % 4 * (acts->sum_one / n_parts) + at]);
+#endif
+}
 
 /* The sums of all blocks. */
 typedef struct
 {
   __m512 sums[MAX_TOKENS];
-  __m512 mins[MAX_TOKENS]; /* of sixteen bits alone: with eight tokens registers would not do */
+  __m512 mins[MAX_TOKENS]; /* of sixteen bits alone: registers don't do for those of eight tokens */
 } LaneSums;
 
 /* The integer sums of a block or a part of it. */
@@ -150,8 +142,12 @@ clear_dots (LaneDots *dots, const int n)
 
 /* Four bytes of sixteen rows with activations from @at on. */
 INLINE void
-add_tokens (
-    LaneDots *dots, __m512i u, const SixteenActs *acts, const int at, const int n, const bool is_fine)
+add_tokens (LaneDots *dots,
+            __m512i u,
+            const SixteenActs *acts,
+            const int at,
+            const int n,
+            const bool is_fine)
 {
 #pragma GCC unroll 8
   for (int t = 0; t < n; t++)
@@ -180,9 +176,8 @@ add_scaled_dots (const LaneDots *dots,
 #pragma GCC unroll 8
   for (int t = 0; t < n; t++)
     {
-      __m512 a = n_parts == 1 ? broadcast_whole (acts->d[t / 4], acts, t, b)
-                              : broadcast_half (acts->d[t / 4], acts, t, b);
-      __m512 x = broadcast_whole (acts->s[t / 4], acts, t, run);
+      __m512 a = broadcast (acts->d[t / 4], acts, n_parts, t, b);
+      __m512 x = broadcast (acts->s[t / 4], acts, 1, t, run);
       __m512 scale = _mm512_mul_ps (d, a);
       if (is_fine)
         {

@@ -154,7 +154,8 @@ add_sixteen_k (const KvasirType type,
       clear_dots (&dots, n);
 #pragma GCC unroll 8
       for (int j = first; j < first + n_dwords; j++)
-        add_tokens (&dots, load_four_elements (type, block, i, j), acts, 32 * i + 4 * j, n, is_fine);
+        add_tokens (&dots, load_four_elements (type, block, i, j), acts, 32 * i + 4 * j, n,
+                    is_fine);
       if (n > 1)
         {
           d = scales[run][0];
@@ -237,7 +238,8 @@ int8_group (const KvasirProduct *p,
       if (is_fine)
         sum = _mm512_add_ps (sum, group.sums.mins[t]);
       if (token + t < part->token_end)
-        vec_store_n (p->dst + (size_t) (token + t) * p->dst_stride + r, _mm512_add_ps (sum, bias), n_rows);
+        vec_store_n (p->dst + (size_t) (token + t) * p->dst_stride + r, _mm512_add_ps (sum, bias),
+                     n_rows);
     }
 }
 
@@ -316,7 +318,9 @@ turn_group (const KvasirProduct *p,
 }
 
 INLINE void
-multiply_fine_sixteens (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
+multiply_fine_sixteens (const KvasirProduct *p,
+                        const KvasirProductPart *part,
+                        const KvasirType type)
 {
   KvasirProductPart group = *part;
 

@@ -6,8 +6,7 @@
 #include "backends/cpu/x86/vec-products.h"
 #include "backends/cpu/x86/x86-kernels.h"
 
-static const KvasirProductKernel products[KVASIR_N_TYPES] =
-    X86_PRODUCTS (INT8_KERNEL, INT8_KERNEL);
+static const KvasirProductKernel products[KVASIR_N_TYPES] = X86_PRODUCTS (INT8_KERNEL, INT8_KERNEL);
 
 const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products, false, quantize, false);
 
@@ -16,7 +15,8 @@ const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products, fals
     .takes_int8 = true, .few = kvasir_avx_vnni_few, .many = kvasir_avx_vnni_many                   \
   }
 
-static const KvasirProductKernel vnni_products[KVASIR_N_TYPES] = X86_PRODUCTS (VNNI_KERNEL, VNNI_KERNEL);
+static const KvasirProductKernel vnni_products[KVASIR_N_TYPES] =
+    X86_PRODUCTS (VNNI_KERNEL, VNNI_KERNEL);
 
 const KvasirCpuKernels kvasir_avx_vnni_kernels =
     X86_KERNELS ("avx-vnni", vnni_products, false, quantize, false);

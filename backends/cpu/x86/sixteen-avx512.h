@@ -193,7 +193,8 @@ INLINE void
 turn_sixteen (const KvasirType type, const uint8_t *const rows[16], uint8_t *block)
 {
   const bool has_fifth = type == KVASIR_TYPE_Q5_0 || type == KVASIR_TYPE_Q5_1;
-  const size_t n_quants = type == KVASIR_TYPE_Q8_0 ? 32 : 16, qs = get_block_bytes (type) - n_quants;
+  const size_t n_quants = type == KVASIR_TYPE_Q8_0 ? 32 : 16,
+               qs = get_block_bytes (type) - n_quants;
   const __m512i heads = load_dwords (rows, 0);
   uint8_t *to = block + 16 * qs;
   __m512i four[4];

@@ -46,8 +46,8 @@ INT8_PRODUCTS (iq4_xs, KVASIR_TYPE_IQ4_XS)
     .takes_int8 = true, .few = name##_few, .many = name##_many                                     \
   }
 
-/* The products of a table: @kernel makes those of a type that takes integers, @rarer of one that has
- * no packed order. */
+/* The products of a table: @kernel makes those of a type that takes integers, @rarer of one that
+ * has no packed order. */
 #define X86_PRODUCTS(kernel, rarer)                                                                \
   {                                                                                                \
     VEC_PRODUCTS, [KVASIR_TYPE_Q4_0] = kernel (q4_0), [KVASIR_TYPE_Q4_1] = kernel (q4_1),          \
