@@ -60,7 +60,8 @@ struct KvasirPlan
   /* The compute going on. */
   const KvasirStep *step;
   int n_threads; /* that the items are cut for */
-  int n_active;  /* of them, those that did not leave */
+  int n_active;  /* of them, those that the pieces of the phase are shared out to */
+  int visitor;   /* the last of them, if it is there by turns; or 0 */
   int n_phases;
   int n_entries;
   int fence;    /* while laying out: nothing goes before this item */

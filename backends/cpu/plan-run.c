@@ -186,6 +186,26 @@ share_out (KvasirPlan *plan, const KvasirPlanPhase *phase)
     }
 }
 
+static int
+count_lent (const KvasirPlan *plan)
+{
+  return __atomic_load_n (&plan->setup->n_lent, __ATOMIC_RELAXED);
+}
+
+static bool
+is_visitor (const KvasirPlan *plan, int thread)
+{
+  return thread > 0 && thread == plan->visitor;
+}
+
+/* A visitor stops even between two pieces. */
+static bool
+has_to_leave (const KvasirPlan *plan, int thread)
+{
+  return is_visitor (plan, thread) &&
+         (kvasir_pool_is_turn_over (plan->setup->pool) || count_lent (plan) > 0);
+}
+
 static void
 run_share (KvasirPlan *plan, const KvasirPlanPhase *phase, KvasirPlanShare *share, int thread)
 {
@@ -193,7 +213,7 @@ run_share (KvasirPlan *plan, const KvasirPlanPhase *phase, KvasirPlanShare *shar
 
   /* Looked at before it is written: the other threads have it in their caches. */
   while (atomic_load_explicit (&share->next, memory_order_relaxed) < share->end &&
-         !is_aborted (plan))
+         !is_aborted (plan) && !has_to_leave (plan, thread))
     {
       int64_t piece = atomic_fetch_add_explicit (&share->next, 1, memory_order_relaxed);
       if (piece >= share->end)
@@ -297,12 +317,6 @@ fetch_ahead (void *data)
   return false;
 }
 
-static int
-count_lent (const KvasirPlan *plan)
-{
-  return __atomic_load_n (&plan->setup->n_lent, __ATOMIC_RELAXED);
-}
-
 /* Who wants a processor gets it at the next meeting, not in the middle of a piece that all others
  * would then wait for. */
 static void
@@ -310,6 +324,11 @@ let_go (KvasirPlan *plan)
 {
   int n_active = plan->n_threads - count_lent (plan);
 
+  if (plan->visitor > 0)
+    {
+      plan->n_active = kvasir_pool_count_running (plan->setup->pool);
+      return;
+    }
   n_active = n_active > 1 ? n_active : 1;
   if (n_active >= plan->n_active)
     return;
@@ -350,20 +369,45 @@ catch_up (Place *place)
   begin_fetching (place, place->phase + 1);
 }
 
+static bool
+takes_part (const KvasirPlan *plan, int thread)
+{
+  return thread < plan->n_active || is_visitor (plan, thread);
+}
+
 static void
 run_phases (void *data, int thread)
 {
   KvasirPlan *plan = data;
-  Place place = { .plan = plan, .thread = thread };
+  KvasirPool *pool = plan->setup->pool;
+  /* A visitor comes in the middle. */
+  int phase = is_visitor (plan, thread) ? plan->phase : 0;
+  Place place = { .plan = plan, .thread = thread, .phase = phase, .fetch_phase = phase };
   int n_shared = plan->n_phases - 1;
 
-  for (; place.phase < n_shared && thread < plan->n_active && !plan->stopped; place.phase++)
+  for (; place.phase < n_shared && takes_part (plan, thread) && !plan->stopped; place.phase++)
     {
       for (int i = 0, n = plan->n_active; i < n; i++)
         run_share (plan, &plan->phases[place.phase], &plan->shares[(thread + i) % n], thread);
+      if (has_to_leave (plan, thread) && kvasir_pool_leave (pool))
+        return;
       catch_up (&place);
-      kvasir_pool_meet (plan->setup->pool, enter_phase, fetch_ahead, &place);
+      kvasir_pool_meet (pool, enter_phase, fetch_ahead, &place);
     }
+}
+
+/* How many threads there are, and which of them, if any, by turns: in steps of one token, which
+ * have many short pieces, one that does not keep step. */
+static void
+choose_threads (KvasirPlan *plan, KvasirPace *pace, int n_wanted, int64_t now)
+{
+  int n_paced = kvasir_pace_begin (pace, n_wanted, now), n_lent = count_lent (plan);
+  int n_kept = n_paced - n_lent > 1 ? n_paced - n_lent : 1;
+  bool is_visited = plan->step->n_tokens == 1 && n_lent == 0 && n_paced < n_wanted;
+
+  plan->visitor = is_visited ? n_kept : 0;
+  plan->n_threads = n_kept + (is_visited ? 1 : 0);
+  plan->n_active = n_kept;
 }
 
 static void
@@ -372,8 +416,9 @@ run_paced (KvasirPlan *plan, KvasirPace *pace, int64_t begin)
   KvasirPool *pool = plan->setup->pool;
   int64_t waited = kvasir_pool_get_wait_ns (pool);
 
-  kvasir_pool_run (pool, plan->n_threads, run_phases, plan);
-  if (plan->n_active < plan->n_threads ||
+  kvasir_pool_invite (pool, plan->visitor);
+  kvasir_pool_run (pool, plan->n_active, run_phases, plan);
+  if (plan->visitor > 0 || plan->n_active < plan->n_threads ||
       __atomic_load_n (&plan->setup->packed_at, __ATOMIC_RELAXED) >= begin)
     return;
   int64_t end = kvasir_pool_get_now_ns ();
@@ -390,10 +435,7 @@ kvasir_cpu_plan_compute (KvasirPlan *plan, size_t first, size_t n, const KvasirS
   int64_t now = kvasir_pool_get_now_ns ();
 
   plan->step = step;
-  plan->n_threads = kvasir_pace_begin (pace, is_long ? setup->n_prefill : setup->n_decode, now);
-  plan->n_threads -= count_lent (plan);
-  plan->n_threads = plan->n_threads > 1 ? plan->n_threads : 1;
-  plan->n_active = plan->n_threads;
+  choose_threads (plan, pace, is_long ? setup->n_prefill : setup->n_decode, now);
   plan->phase = 0;
   plan->stopped = false;
   atomic_store_explicit (&plan->seen_abort, false, memory_order_relaxed);

@@ -1,9 +1,7 @@
-#include "backends/cpu/pool.h"
+#include "backends/cpu/pool-private.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -11,58 +9,6 @@
 #define N_SPINS 2000
 /* After this the wait is no longer part of a step. */
 #define YIELD_NS 200000
-
-#define CACHE_LINE 64
-
-typedef struct
-{
-  KvasirPool *pool;
-  pthread_t thread;
-  int index;
-  /* Raised by one for each run that this thread takes part in. */
-  _Alignas(CACHE_LINE) atomic_uint job;
-} Worker;
-
-/* Threads that sleep until a word changes. */
-typedef struct
-{
-  atomic_int n;
-  pthread_cond_t changed;
-} Sleepers;
-
-struct KvasirPool
-{
-  int max_threads;
-  int n_workers; /* started, without the caller */
-  Worker *workers;
-
-  /* The run; written by the caller before it raises the jobs. */
-  int n_running;
-  KvasirPoolFn fn;
-  void *data;
-  bool quit;
-
-  _Alignas(CACHE_LINE) atomic_uint n_arrived;
-  _Alignas(CACHE_LINE) atomic_uint meeting;
-  _Alignas(CACHE_LINE) atomic_uint n_done;
-
-  /* Those without a job are not disturbed at the meetings of a run that they have no part in. */
-  _Alignas(CACHE_LINE) Sleepers idle;
-  Sleepers held;
-  atomic_ullong n_spins, n_yields, n_parks;
-  atomic_llong wait_ns;
-  pthread_mutex_t mu;
-};
-
-static inline void
-relax (void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause ();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
 
 int64_t
 kvasir_pool_get_now_ns (void)
@@ -73,7 +19,7 @@ kvasir_pool_get_now_ns (void)
 }
 
 static void
-sleep_while (KvasirPool *pool, Sleepers *sleepers, atomic_uint *word, unsigned old)
+sleep_while (KvasirPool *pool, KvasirPoolSleepers *sleepers, atomic_uint *word, unsigned old)
 {
   pthread_mutex_lock (&pool->mu);
   /* Announced before the word is read again, and publishers read the announcement after they
@@ -88,20 +34,14 @@ sleep_while (KvasirPool *pool, Sleepers *sleepers, atomic_uint *word, unsigned o
 }
 
 static bool
-has_changed (atomic_uint *word, unsigned old)
-{
-  return atomic_load_explicit (word, memory_order_acquire) != old;
-}
-
-static bool
 spin_while (KvasirPool *pool, atomic_uint *word, unsigned old)
 {
   unsigned spins = 0;
 
-  for (; spins < N_SPINS && !has_changed (word, old); spins++)
-    relax ();
+  for (; spins < N_SPINS && !kvasir_pool_has_changed (word, old); spins++)
+    kvasir_pool_relax ();
   atomic_fetch_add_explicit (&pool->n_spins, spins, memory_order_relaxed);
-  return !has_changed (word, old);
+  return !kvasir_pool_has_changed (word, old);
 }
 
 static bool
@@ -109,15 +49,15 @@ yield_while (KvasirPool *pool, atomic_uint *word, unsigned old, int64_t deadline
 {
   unsigned yields = 0;
 
-  for (; !has_changed (word, old) && kvasir_pool_get_now_ns () < deadline; yields++)
+  for (; !kvasir_pool_has_changed (word, old) && kvasir_pool_get_now_ns () < deadline; yields++)
     sched_yield ();
   atomic_fetch_add_explicit (&pool->n_yields, yields, memory_order_relaxed);
-  return !has_changed (word, old);
+  return !kvasir_pool_has_changed (word, old);
 }
 
 /* Returns the time that was waited beyond the spinning. */
 static int64_t
-wait_while (KvasirPool *pool, Sleepers *sleepers, atomic_uint *word, unsigned old)
+wait_while (KvasirPool *pool, KvasirPoolSleepers *sleepers, atomic_uint *word, unsigned old)
 {
   if (!spin_while (pool, word, old))
     return 0;
@@ -137,8 +77,8 @@ wait_in_run (KvasirPool *pool, atomic_uint *word, unsigned old)
     atomic_fetch_add_explicit (&pool->wait_ns, wait_ns, memory_order_relaxed);
 }
 
-static void
-wake (KvasirPool *pool, Sleepers *sleepers)
+void
+kvasir_pool_wake (KvasirPool *pool, KvasirPoolSleepers *sleepers)
 {
   if (atomic_load (&sleepers->n) == 0)
     return;
@@ -147,41 +87,78 @@ wake (KvasirPool *pool, Sleepers *sleepers)
   pthread_mutex_unlock (&pool->mu);
 }
 
+void
+kvasir_pool_work (KvasirPoolWorker *worker)
+{
+  KvasirPool *pool = worker->pool;
+
+  atomic_store_explicit (&worker->cpu, sched_getcpu (), memory_order_relaxed);
+  pool->fn (pool->data, worker->index);
+  atomic_fetch_add (&pool->n_done, 1);
+  kvasir_pool_wake (pool, &pool->held);
+}
+
+/* An invitation may come to nothing: the next run may want the thread from its beginning. */
+static void
+forget_invitation (KvasirPoolWorker *worker)
+{
+  int visitor = worker->index;
+
+  atomic_compare_exchange_strong (&worker->pool->visitor, &visitor, 0);
+}
+
 static void *
 worker_main (void *data)
 {
-  Worker *worker = data;
+  KvasirPoolWorker *worker = data;
   KvasirPool *pool = worker->pool;
 
-  for (unsigned seen = 0;; seen++)
+  for (unsigned n_jobs = 0, called = 0;;)
     {
-      wait_while (pool, &pool->idle, &worker->job, seen);
+      wait_while (pool, &pool->idle, &worker->call, called);
+      called = atomic_load (&worker->call);
       if (pool->quit)
         return NULL;
-      pool->fn (pool->data, worker->index);
-      atomic_fetch_add (&pool->n_done, 1);
-      wake (pool, &pool->held);
+      if (atomic_load (&worker->job) == n_jobs)
+        {
+          kvasir_pool_visit (worker, called);
+          continue;
+        }
+      n_jobs++;
+      forget_invitation (worker);
+      kvasir_pool_work (worker);
     }
+}
+
+static void
+init_sleepers (KvasirPoolSleepers *sleepers)
+{
+  pthread_condattr_t attr;
+
+  pthread_condattr_init (&attr);
+  pthread_condattr_setclock (&attr, CLOCK_MONOTONIC);
+  pthread_cond_init (&sleepers->changed, &attr);
+  pthread_condattr_destroy (&attr);
 }
 
 KvasirPool *
 kvasir_pool_new (int max_threads)
 {
-  KvasirPool *pool = aligned_alloc (CACHE_LINE, sizeof *pool);
+  KvasirPool *pool = aligned_alloc (KVASIR_CACHE_LINE, sizeof *pool);
   size_t n_workers = max_threads > 1 ? (size_t) max_threads - 1 : 1;
 
   if (pool == NULL)
     return NULL;
   *pool = (KvasirPool){ .max_threads = max_threads };
-  pool->workers = aligned_alloc (CACHE_LINE, n_workers * sizeof (Worker));
+  pool->workers = aligned_alloc (KVASIR_CACHE_LINE, n_workers * sizeof (KvasirPoolWorker));
   if (pool->workers == NULL)
     {
       free (pool);
       return NULL;
     }
   pthread_mutex_init (&pool->mu, NULL);
-  pthread_cond_init (&pool->idle.changed, NULL);
-  pthread_cond_init (&pool->held.changed, NULL);
+  init_sleepers (&pool->idle);
+  init_sleepers (&pool->held);
   return pool;
 }
 
@@ -189,9 +166,12 @@ static void
 raise_jobs (KvasirPool *pool, int n_workers)
 {
   for (int i = 0; i < n_workers; i++)
-    atomic_fetch_add (&pool->workers[i].job, 1);
+    {
+      atomic_fetch_add (&pool->workers[i].job, 1);
+      atomic_fetch_add (&pool->workers[i].call, 1);
+    }
   if (n_workers > 0)
-    wake (pool, &pool->idle);
+    kvasir_pool_wake (pool, &pool->idle);
 }
 
 void
@@ -226,9 +206,9 @@ block_signals (sigset_t *old)
 static bool
 start_worker (KvasirPool *pool)
 {
-  Worker *worker = &pool->workers[pool->n_workers];
+  KvasirPoolWorker *worker = &pool->workers[pool->n_workers];
 
-  *worker = (Worker){ .pool = pool, .index = pool->n_workers + 1 };
+  *worker = (KvasirPoolWorker){ .pool = pool, .index = pool->n_workers + 1 };
   if (pthread_create (&worker->thread, NULL, worker_main, worker) != 0)
     return false;
   pthread_setname_np (worker->thread, "kvasir-cpu");
@@ -253,14 +233,19 @@ kvasir_pool_reserve (KvasirPool *pool, int n_threads)
 void
 kvasir_pool_run (KvasirPool *pool, int n_threads, KvasirPoolFn fn, void *data)
 {
-  unsigned n_others = (unsigned) n_threads - 1, n_done;
+  const uint64_t n = (uint64_t) n_threads;
+  uint64_t gate = kvasir_gate_of_meeting (atomic_load (&pool->meeting));
+  unsigned n_others, n_done;
 
-  pool->n_running = n_threads;
+  gate += n * KVASIR_GATE_RUNNING + n * KVASIR_GATE_JOINED;
+  atomic_store_explicit (&pool->cpu, sched_getcpu (), memory_order_relaxed);
   pool->fn = fn;
   pool->data = data;
   atomic_store (&pool->n_done, 0);
+  atomic_store (&pool->gate, pool->is_open ? gate + KVASIR_GATE_OPEN : gate);
   raise_jobs (pool, n_threads - 1);
   fn (data, 0);
+  n_others = kvasir_gate_get_joined (atomic_exchange (&pool->gate, 0)) - 1;
   while ((n_done = atomic_load_explicit (&pool->n_done, memory_order_acquire)) != n_others)
     wait_in_run (pool, &pool->n_done, n_done);
 }
@@ -272,25 +257,38 @@ kvasir_pool_meet (KvasirPool *pool,
                   void *data)
 {
   unsigned meeting = atomic_load_explicit (&pool->meeting, memory_order_relaxed);
-  unsigned n_running = (unsigned) pool->n_running;
+  uint64_t gate =
+      atomic_fetch_add_explicit (&pool->gate, KVASIR_GATE_ARRIVED, memory_order_acq_rel);
 
-  if (atomic_fetch_add_explicit (&pool->n_arrived, 1, memory_order_acq_rel) + 1 != n_running)
+  if (kvasir_gate_get_arrived (gate) + 1 != kvasir_gate_get_running (gate))
     {
-      while (!has_changed (&pool->meeting, meeting) && idle (data))
+      while (!kvasir_pool_has_changed (&pool->meeting, meeting) && idle (data))
         ;
       wait_in_run (pool, &pool->meeting, meeting);
       return;
     }
   serial (data);
-  atomic_store_explicit (&pool->n_arrived, 0, memory_order_relaxed);
+  /* All have arrived, so that nobody else changes it. */
+  gate = atomic_load_explicit (&pool->gate, memory_order_relaxed);
+  gate -= kvasir_gate_get_arrived (gate) * KVASIR_GATE_ARRIVED;
+  atomic_store (&pool->gate, gate + KVASIR_GATE_MEETING);
   atomic_store (&pool->meeting, meeting + 1);
-  wake (pool, &pool->held);
+  kvasir_pool_wake (pool, &pool->held);
 }
 
 void
 kvasir_pool_let_go (KvasirPool *pool, int n_threads)
 {
-  pool->n_running = n_threads;
+  uint64_t gate = atomic_load_explicit (&pool->gate, memory_order_relaxed);
+  unsigned n_leaving = kvasir_gate_get_running (gate) - (unsigned) n_threads;
+
+  atomic_store_explicit (&pool->gate, gate - n_leaving * KVASIR_GATE_RUNNING, memory_order_relaxed);
+}
+
+int
+kvasir_pool_count_running (KvasirPool *pool)
+{
+  return (int) kvasir_gate_get_running (atomic_load_explicit (&pool->gate, memory_order_relaxed));
 }
 
 int64_t

@@ -38,6 +38,21 @@ void kvasir_pool_meet (KvasirPool *pool,
  * their function without another one. */
 void kvasir_pool_let_go (KvasirPool *pool, int n_threads);
 
+/* By the @serial of a meeting: how many threads go on meeting. */
+int kvasir_pool_count_running (KvasirPool *pool);
+
+/* Before a run: who is to visit it and those that follow, a thread that is reserved and not one of
+ * theirs; 0: nobody. A visitor takes turns that are shorter than its absence. In a turn it calls
+ * the function of the run going on, at any moment of it and perhaps again and again. */
+void kvasir_pool_invite (KvasirPool *pool, int thread);
+
+/* By the visitor, inside a run: whether it ought to leave. */
+bool kvasir_pool_is_turn_over (KvasirPool *pool);
+
+/* By the visitor: it takes part no more and returns from its function. FALSE: all others wait for
+ * it already, so that it has to meet them. */
+bool kvasir_pool_leave (KvasirPool *pool);
+
 /* Time that threads of runs have waited for each other beyond the spinning, all of them together,
  * since the pool was made. */
 int64_t kvasir_pool_get_wait_ns (KvasirPool *pool);
