@@ -61,16 +61,27 @@ add_dot (__m512i u, const FewActs *acts, int t, int64_t at, __m512 scale, __m512
   return _mm512_fmadd_ps (_mm512_cvtepi32_ps (dot), scale, sum);
 }
 
-/* Bytes that packed weights are fetched ahead: what a thread gets is this over the latency of
- * memory, and 4 KiB would hold it to a third of what memory gives. */
-#define PACKED_AHEAD 16384
+/* Bytes that packed weights are fetched ahead: into the second cache, which takes more lines from
+ * memory at a time than the first, and from there into the first. What a thread gets is the former
+ * over the latency of memory, and 4 KiB would hold it to a third of what memory gives. */
+#define PACKED_FAR 16384
+#define PACKED_NEAR 6144
+
+/* The line that is wanted a while after @line. */
+INLINE void
+fetch_behind (const bool is_packed, const uint8_t *line)
+{
+  if (is_packed)
+    _mm_prefetch ((const char *) line + PACKED_FAR, _MM_HINT_T1);
+  _mm_prefetch ((const char *) line + (is_packed ? PACKED_NEAR : 0), _MM_HINT_T0);
+}
 
 /* Sixteen rows with n tokens. */
 typedef struct
 {
   const uint8_t *rows[16]; /* the first alone where they are packed */
-  /* What is fetched meanwhile: of rows as they lie in the file as many behind these, since sixteen
-   * streams are too many for the processor to see by itself. */
+  /* What is fetched meanwhile, or before what is: of rows as they lie in the file as many behind
+   * these, since sixteen streams are too many for the processor to see by itself. */
   const uint8_t *next;
   LaneSums sums;
 } Group;
@@ -88,7 +99,7 @@ take_block (const KvasirType type, const bool is_packed, Group *group, Sixteen *
   for (int i = 0; i < (is_packed ? 1 : 16); i++)
     group->rows[i] += is_packed ? 16 * size : size;
   for (size_t at = 0; at < 16 * size; at += 64)
-    _mm_prefetch ((const char *) group->next + at, _MM_HINT_T0);
+    fetch_behind (is_packed, group->next + at);
   group->next += 16 * size;
 }
 
@@ -115,17 +126,18 @@ add_block (const KvasirType type,
 
 /* Lines of what is fetched ahead while run @i of eight is multiplied. */
 INLINE void
-fetch_eighth (const uint8_t *next, const size_t n_bytes, const int i)
+fetch_eighth (const bool is_packed, const uint8_t *next, const size_t n_bytes, const int i)
 {
   const size_t n_lines = (n_bytes + 63) / 64;
 
   for (size_t line = n_lines * (size_t) i / 8; line < n_lines * (size_t) (i + 1) / 8; line++)
-    _mm_prefetch ((const char *) next + 64 * line, _MM_HINT_T0);
+    fetch_behind (is_packed, next + 64 * line);
 }
 
 /* Block @b of sixteen rows with n tokens. */
 INLINE void
 add_sixteen_k (const KvasirType type,
+               const bool is_packed,
                const uint8_t *block,
                SixteenActs *acts,
                const int n,
@@ -150,7 +162,7 @@ add_sixteen_k (const KvasirType type,
       LaneDots dots;
       __m512 d, m;
       if (first == 0)
-        fetch_eighth (group->next, 16 * get_k_block_bytes (type), i);
+        fetch_eighth (is_packed, group->next, 16 * get_k_block_bytes (type), i);
       clear_dots (&dots, n);
 #pragma GCC unroll 8
       for (int j = first; j < first + n_dwords; j++)
@@ -194,7 +206,7 @@ add_blocks (const KvasirProduct *p,
       const size_t size = get_k_block_bytes (type);
       if (!is_packed)
         turn_sixteen_k (type, group->rows, turned);
-      add_sixteen_k (type, is_packed ? group->rows[0] : turned, acts, n, is_fine, group);
+      add_sixteen_k (type, is_packed, is_packed ? group->rows[0] : turned, acts, n, is_fine, group);
       for (int i = 0; i < (is_packed ? 1 : 16); i++)
         group->rows[i] += is_packed ? 16 * size : size;
     }
@@ -207,7 +219,7 @@ begin_group (const KvasirProduct *p, int64_t r, int n_rows, const int n, Group *
 
   for (int i = 0; i < 16; i++)
     group->rows[i] = row + (size_t) (i < n_rows ? i : n_rows - 1) * p->weight_stride;
-  group->next = row + (p->is_packed ? PACKED_AHEAD : 16 * p->weight_stride);
+  group->next = row + (p->is_packed ? 0 : 16 * p->weight_stride);
   for (int t = 0; t < n; t++)
     group->sums.sums[t] = group->sums.mins[t] = _mm512_setzero_ps ();
 }
