@@ -61,20 +61,12 @@ add_dot (__m512i u, const FewActs *acts, int t, int64_t at, __m512 scale, __m512
   return _mm512_fmadd_ps (_mm512_cvtepi32_ps (dot), scale, sum);
 }
 
-/* Bytes that packed weights are fetched ahead: into the second cache, which takes more lines from
- * memory at a time than the first, and from there into the first. What a thread gets is the former
- * over the latency of memory, and 4 KiB would hold it to a third of what memory gives. */
+/* Bytes that packed weights are fetched ahead: what a thread gets is this over the latency of
+ * memory, and 4 KiB would hold it to a third of what memory gives. */
 #define PACKED_FAR 16384
+/* Those of 256 elements are fetched so far ahead into the second cache, which takes more lines from
+ * memory at a time than the first, and into the first when they are as near as this. */
 #define PACKED_NEAR 6144
-
-/* The line that is wanted a while after @line. */
-INLINE void
-fetch_behind (const bool is_packed, const uint8_t *line)
-{
-  if (is_packed)
-    _mm_prefetch ((const char *) line + PACKED_FAR, _MM_HINT_T1);
-  _mm_prefetch ((const char *) line + (is_packed ? PACKED_NEAR : 0), _MM_HINT_T0);
-}
 
 /* Sixteen rows with n tokens. */
 typedef struct
@@ -99,7 +91,7 @@ take_block (const KvasirType type, const bool is_packed, Group *group, Sixteen *
   for (int i = 0; i < (is_packed ? 1 : 16); i++)
     group->rows[i] += is_packed ? 16 * size : size;
   for (size_t at = 0; at < 16 * size; at += 64)
-    fetch_behind (is_packed, group->next + at);
+    _mm_prefetch ((const char *) group->next + at + (is_packed ? PACKED_FAR : 0), _MM_HINT_T0);
   group->next += 16 * size;
 }
 
@@ -122,6 +114,15 @@ add_block (const KvasirType type,
     add_tokens (&dots, s.u[j], acts, 4 * j, n, is_fine);
   add_scaled_dots (&dots, s.d, s.m, acts, 0, 1, n, is_fine, &group->sums);
   advance_acts (acts, 1, 1, n, is_fine);
+}
+
+/* The line that is wanted a while after @line. */
+INLINE void
+fetch_behind (const bool is_packed, const uint8_t *line)
+{
+  if (is_packed)
+    _mm_prefetch ((const char *) line + PACKED_FAR, _MM_HINT_T1);
+  _mm_prefetch ((const char *) line + (is_packed ? PACKED_NEAR : 0), _MM_HINT_T0);
 }
 
 /* Lines of what is fetched ahead while run @i of eight is multiplied. */
