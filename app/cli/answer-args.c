@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "app/cli/cli.h"
 #include "engine/grammar/grammar.h"
 #include "engine/grammar/schema.h"
 #include "engine/sampling/order.h"
@@ -208,13 +209,16 @@ check_form (const char *text, gboolean is_schema, GError **error)
 static gboolean
 form_cb (const char *option, const char *value, gpointer data, GError **error)
 {
-  gboolean is_schema = strstr (option, "schema") != NULL;
+  gboolean is_schema = strcmp (option, "-j") == 0 || strstr (option, "schema") != NULL;
   g_autofree char *text = NULL;
 
   if (!g_str_has_suffix (option, "-file"))
     text = g_strdup (value);
-  else if (!g_file_get_contents (value, &text, NULL, error))
-    return FALSE;
+  else if ((text = kvasir_cli_read_text (value, error)) == NULL)
+    {
+      g_prefix_error (error, "%s %s: ", option, value);
+      return FALSE;
+    }
   if (!check_form (text, is_schema, error))
     return FALSE;
   take_form (data, is_schema, g_steal_pointer (&text));

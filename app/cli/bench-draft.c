@@ -1,5 +1,6 @@
 #include "app/cli/bench-draft.h"
 
+#include "app/cli/cli.h"
 #include "app/cli/draft-args.h"
 #include "engine/session/session.h"
 
@@ -97,6 +98,13 @@ run_turn (KvasirDevice *device,
 
   if (context == NULL)
     return FALSE;
+  if (kvasir_memory_get_class (kvasir_context_get_memory (context)) == KVASIR_MEMORY_NONE)
+    {
+      g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_MODEL,
+                   "%s: a model that writes text expected, an encoder found", bench->path);
+      kvasir_context_free (context);
+      return FALSE;
+    }
   g_autoptr (KvasirSession) session = kvasir_session_new (context, &abort_flag, &hooks);
   if (guesses && !set_guesses (session, device, bench, error))
     return FALSE;

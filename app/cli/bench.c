@@ -59,21 +59,6 @@ measure (KvasirContext *context, const BenchArgs *args, BenchResult *result, GEr
   return TRUE;
 }
 
-static gboolean
-set_type (const char *name, KvasirType *type, GError **error)
-{
-  const int found = name != NULL ? kvasir_cli_find_cache_type (name) : (int) *type;
-
-  if (found < 0)
-    {
-      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                   "unknown type \"%s\" for the cache", name);
-      return FALSE;
-    }
-  *type = (KvasirType) found;
-  return TRUE;
-}
-
 static KvasirContext *
 open_context (KvasirDevice *device, const char *name, const BenchArgs *args, GError **error)
 {
@@ -92,8 +77,8 @@ open_context (KvasirDevice *device, const char *name, const BenchArgs *args, GEr
                  (guint) args->depth + WARM_DECODE;
   params.n_batch = params.n_ctx;
   params.n_seq_max = 1;
-  if (!set_type (args->type_k, &params.type_k, error) ||
-      !set_type (args->type_v, &params.type_v, error))
+  if (!kvasir_cli_set_cache_type ("type-k", args->type_k, &params.type_k, error) ||
+      !kvasir_cli_set_cache_type ("type-v", args->type_v, &params.type_v, error))
     return NULL;
   return kvasir_context_new (model, &params, error);
 }
@@ -167,8 +152,8 @@ fill_draft (const BenchArgs *args,
   draft->context.n_seq_max = 1;
   draft->context.n_rs_seq = draft->guesses.width;
   draft->n_tokens = (guint) args->n_decode;
-  return set_type (args->type_k, &draft->context.type_k, error) &&
-         set_type (args->type_v, &draft->context.type_v, error);
+  return kvasir_cli_set_cache_type ("type-k", args->type_k, &draft->context.type_k, error) &&
+         kvasir_cli_set_cache_type ("type-v", args->type_v, &draft->context.type_v, error);
 }
 
 int

@@ -125,7 +125,10 @@ finish (Chat *chat, const KvasirNotice *notice)
       if (notice->reason == KVASIR_DONE_NO_ROOM)
         g_printerr ("\n(no cell is left for the rest of this answer)");
       if (notice->reason == KVASIR_DONE_REFUSED)
-        g_printerr ("\n(%s)", notice->error->message);
+        {
+          g_autofree char *why = kvasir_cli_escape (notice->error->message);
+          g_printerr ("\n(%s)", why);
+        }
       if (chat->guesses)
         {
           g_autofree char *text = kvasir_draft_args_format (notice->n_guessed, notice->n_right);
@@ -225,7 +228,7 @@ answer (Chat *chat)
   wait_until_done (chat);
   if (chat->error != NULL)
     {
-      g_printerr ("kvasir-cli: %s\n", chat->error->message);
+      kvasir_cli_fail (chat->error);
       g_ptr_array_remove_index (chat->messages, chat->messages->len - 1);
       return FALSE;
     }
@@ -249,6 +252,11 @@ read_line (Chat *chat)
   if (chat->is_terminal)
     g_printerr ("> ");
   ssize_t len = getline (&bytes, &room, stdin);
+  if (len < 0 && ferror (stdin) && errno == EINTR)
+    {
+      clearerr (stdin);
+      g_printerr ("\n");
+    }
   if (len > 0 && bytes[len - 1] == '\n')
     len--;
   text = len >= 0 ? g_utf8_make_valid (bytes, len) : NULL;

@@ -7,6 +7,7 @@
 
 #include <glib.h>
 #include <jansson.h>
+#include <stdio.h>
 
 #include "engine/session/context.h"
 
@@ -65,6 +66,11 @@ char *kvasir_cli_find_model (const char *name, const char *near, char **dirs, GE
 /* @name itself where that is a file, else the app's model of that name. */
 char *kvasir_cli_find_file (const char *name, GError **error);
 
+/* The whole of a file or pipe, for a text: without NUL and, since a device may never end, of at
+ * most 64 MiB. The message does not name what is read. Returns: (transfer full) */
+char *kvasir_cli_read_text (const char *path, GError **error);
+char *kvasir_cli_read_stream (FILE *file, GError **error);
+
 /* A number for JSON; null where it is not finite. */
 json_t *kvasir_cli_json_real (double value);
 /* A text for JSON, made valid where it is not: file names and what stands in files may be anything.
@@ -79,6 +85,9 @@ char *kvasir_cli_format_bytes (guint64 n_bytes);
 void kvasir_cli_print_json (json_t *value);
 /* Type of a name such as "q8_0"; -1 where a cache can't have it. */
 int kvasir_cli_find_cache_type (const char *name);
+/* Sets @type to that of @name, the value of "--@option"; leaves it where @name is NULL. */
+gboolean
+kvasir_cli_set_cache_type (const char *option, const char *name, KvasirType *type, GError **error);
 
 /* ---- caches.c: what a memory is made of */
 /* One line for each cache, under a heading: cells, streams, window, what a token or a sequence

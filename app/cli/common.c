@@ -1,11 +1,14 @@
 #include "app/cli/cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
 #include "engine/error.h"
+
+#define MAX_TEXT_BYTES (64 << 20)
 
 G_DEFINE_QUARK (kvasir - cli - error - quark, kvasir_cli_error)
 
@@ -207,6 +210,46 @@ kvasir_cli_find_file (const char *name, GError **error)
   return kvasir_cli_find_model (name, NULL, NULL, error);
 }
 
+char *
+kvasir_cli_read_stream (FILE *file, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  char part[4096];
+  gsize n;
+
+  while (text->len <= MAX_TEXT_BYTES && (n = fread (part, 1, sizeof part, file)) > 0)
+    g_string_append_len (text, part, (gssize) n);
+  if (ferror (file))
+    g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE, "cannot be read: %s",
+                 g_strerror (errno));
+  else if (text->len > MAX_TEXT_BYTES)
+    g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
+                 "a text of at most %d MiB expected, more found", MAX_TEXT_BYTES >> 20);
+  else if (memchr (text->str, '\0', text->len) != NULL)
+    g_set_error_literal (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
+                         "text expected, a zero byte found");
+  else
+    return g_string_free (g_steal_pointer (&text), FALSE);
+  return NULL;
+}
+
+char *
+kvasir_cli_read_text (const char *path, GError **error)
+{
+  FILE *file = fopen (path, "re");
+  char *text;
+
+  if (file == NULL)
+    {
+      g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE, "cannot be read: %s",
+                   g_strerror (errno));
+      return NULL;
+    }
+  text = kvasir_cli_read_stream (file, error);
+  fclose (file);
+  return text;
+}
+
 json_t *
 kvasir_cli_json_real (double value)
 {
@@ -255,4 +298,21 @@ kvasir_cli_find_cache_type (const char *name)
     if (g_ascii_strcasecmp (name, kvasir_type_get_name ((int) types[i])) == 0)
       return (int) types[i];
   return -1;
+}
+
+gboolean
+kvasir_cli_set_cache_type (const char *option, const char *name, KvasirType *type, GError **error)
+{
+  const int found = name != NULL ? kvasir_cli_find_cache_type (name) : (int) *type;
+
+  if (found < 0)
+    {
+      g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
+                   "--%s: f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1 expected, \"%s\" "
+                   "found",
+                   option, name);
+      return FALSE;
+    }
+  *type = (KvasirType) found;
+  return TRUE;
 }

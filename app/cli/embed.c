@@ -35,22 +35,6 @@ clear_text (gpointer data)
 
 /* ---- texts ------------------------------------------------------------------------------ */
 
-static char *
-read_input (GError **error)
-{
-  g_autoptr (GString) all = g_string_new (NULL);
-  char part[4096];
-  gsize n;
-
-  while ((n = fread (part, 1, sizeof part, stdin)) > 0)
-    g_string_append_len (all, part, (gssize) n);
-  if (!ferror (stdin) && memchr (all->str, '\0', all->len) == NULL)
-    return g_string_free (g_steal_pointer (&all), FALSE);
-  g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE, "standard input: %s",
-               ferror (stdin) ? "cannot be read" : "text expected, a zero byte found");
-  return NULL;
-}
-
 /* The arguments behind the file, or the lines of the input that are not empty.
  * Returns: (transfer full) */
 static char **
@@ -64,9 +48,12 @@ take_texts (int argc, char **argv, GError **error)
     g_strv_builder_add (builder, argv[i]);
   if (argc > 2)
     return g_strv_builder_end (builder);
-  input = read_input (error);
+  input = kvasir_cli_read_stream (stdin, error);
   if (input == NULL)
-    return NULL;
+    {
+      g_prefix_error (error, "standard input: ");
+      return NULL;
+    }
   lines = g_strsplit (input, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++)
     if (lines[i][0] != '\0')

@@ -1,6 +1,9 @@
 /* kvasir-cli plan: what a model would take, by the planner that the app uses. */
 #include "app/cli/cli.h"
 
+/* Where no option says anything. */
+#define UNSAID G_MININT
+
 typedef struct
 {
   gint n_ctx, n_seqs, n_batch, n_ubatch;
@@ -9,33 +12,17 @@ typedef struct
 } PlanArgs;
 
 static gboolean
-set_count (const char *name, gint value, guint *target, GError **error)
+set_count (const char *name, gint value, gint min, guint *target, GError **error)
 {
-  if (value < 0)
+  if (value == UNSAID)
+    return TRUE;
+  if (value < min)
     {
       g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
-                   "--%s: a number above 0 expected, %d found", name, value);
+                   "--%s: a number from %d expected, %d found", name, min, value);
       return FALSE;
     }
-  if (value > 0)
-    *target = (guint) value;
-  return TRUE;
-}
-
-static gboolean
-set_type (const char *name, const char *value, KvasirType *target, GError **error)
-{
-  int type = value != NULL ? kvasir_cli_find_cache_type (value) : (int) *target;
-
-  if (type < 0)
-    {
-      g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
-                   "--%s: f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1 expected, \"%s\" "
-                   "found",
-                   name, value);
-      return FALSE;
-    }
-  *target = (KvasirType) type;
+  *target = (guint) value;
   return TRUE;
 }
 
@@ -46,12 +33,12 @@ fill_params (const PlanArgs *args, KvasirContextParams *params, GError **error)
   params->kv_unified = !args->streams;
   params->flash_attn = !args->transposed;
   params->swa_full = args->swa_full;
-  return set_count ("ctx", args->n_ctx, &params->n_ctx, error) &&
-         set_count ("seqs", args->n_seqs, &params->n_seq_max, error) &&
-         set_count ("batch", args->n_batch, &params->n_batch, error) &&
-         set_count ("ubatch", args->n_ubatch, &params->n_ubatch, error) &&
-         set_type ("type-k", args->type_k, &params->type_k, error) &&
-         set_type ("type-v", args->type_v, &params->type_v, error);
+  return set_count ("ctx", args->n_ctx, 0, &params->n_ctx, error) &&
+         set_count ("seqs", args->n_seqs, 1, &params->n_seq_max, error) &&
+         set_count ("batch", args->n_batch, 1, &params->n_batch, error) &&
+         set_count ("ubatch", args->n_ubatch, 1, &params->n_ubatch, error) &&
+         kvasir_cli_set_cache_type ("type-k", args->type_k, &params->type_k, error) &&
+         kvasir_cli_set_cache_type ("type-v", args->type_v, &params->type_v, error);
 }
 
 /* The rows of one kind and buffer type together: a layer's share is of no use here. */
@@ -158,10 +145,10 @@ plan (const char *name, const KvasirContextParams *params, gboolean json)
 int
 kvasir_cli_plan (int argc, char **argv)
 {
-  PlanArgs args = { 0 };
+  PlanArgs args = { .n_ctx = UNSAID, .n_seqs = UNSAID, .n_batch = UNSAID, .n_ubatch = UNSAID };
   gboolean json = FALSE;
   const GOptionEntry entries[] = {
-    { "ctx", 0, 0, G_OPTION_ARG_INT, &args.n_ctx, "Cells (default 4096)", "N" },
+    { "ctx", 0, 0, G_OPTION_ARG_INT, &args.n_ctx, "Cells (default 4096; 0: as trained)", "N" },
     { "seqs", 0, 0, G_OPTION_ARG_INT, &args.n_seqs, "Sequences (default 16)", "N" },
     { "batch", 0, 0, G_OPTION_ARG_INT, &args.n_batch, "Tokens of a batch (default 2048)", "N" },
     { "ubatch", 0, 0, G_OPTION_ARG_INT, &args.n_ubatch, "Tokens computed at once (default 512)",

@@ -32,8 +32,8 @@ read_messages (KvasirPromptArgs *self, guint64 first_id, GError **error)
   self->messages = g_ptr_array_new_with_free_func ((GDestroyNotify) kvasir_message_free);
   if (self->messages_file == NULL)
     return TRUE;
-  if (g_file_get_contents (self->messages_file, &text, NULL, &reason) &&
-      kvasir_messages_parse (text, first_id, self->messages, &reason))
+  text = kvasir_cli_read_text (self->messages_file, &reason);
+  if (text != NULL && kvasir_messages_parse (text, first_id, self->messages, &reason))
     return TRUE;
   return refuse_file ("--messages", self->messages_file, reason, error);
 }
@@ -46,7 +46,8 @@ read_tools (KvasirPromptArgs *self, GError **error)
 
   if (self->tools_file == NULL)
     return TRUE;
-  if (g_file_get_contents (self->tools_file, &text, NULL, &reason))
+  text = kvasir_cli_read_text (self->tools_file, &reason);
+  if (text != NULL)
     self->tools = kvasir_tools_parse (text, &reason);
   return self->tools != NULL || refuse_file ("--tools", self->tools_file, reason, error);
 }

@@ -1,9 +1,11 @@
 /* Exit statuses, messages and outputs of kvasir-cli that goldens do not show. */
 #include <glib/gstdio.h>
 #include <jansson.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/app/cli-runner.h"
 #include "tests/app/trace-compare.h"
@@ -326,6 +328,8 @@ test_bad_options (void)
   g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
   g_auto (CliResult) isa = cli_run ("bench", "--isa", "mmx", model, NULL);
   g_auto (CliResult) type = cli_run ("plan", "--type-k", "q9", model, NULL);
+  g_auto (CliResult) bench_type = cli_run ("bench", "--type-v", "q9", model, NULL);
+  g_auto (CliResult) none = cli_run ("plan", "--seqs", "0", model, NULL);
   g_auto (CliResult) file = cli_run ("info", NULL);
   g_auto (CliResult) missing = cli_run ("info", "/nowhere/x.gguf", NULL);
 
@@ -333,6 +337,10 @@ test_bad_options (void)
   g_assert_nonnull (
       strstr (isa.err, "scalar, avx2, avx-vnni, avx512-vnni or amx expected, \"mmx\" found"));
   g_assert_cmpint (type.status, ==, 2);
+  g_assert_cmpint (bench_type.status, ==, 2);
+  g_assert_nonnull (strstr (bench_type.err, "--type-v: f32, f16, "));
+  g_assert_cmpint (none.status, ==, 2);
+  g_assert_nonnull (strstr (none.err, "--seqs: a number from 1 expected, 0 found"));
   g_assert_cmpint (file.status, ==, 2);
   g_assert_cmpint (missing.status, ==, 3);
   g_assert_nonnull (strstr (missing.err, "/nowhere/x.gguf"));
@@ -457,6 +465,33 @@ test_chat (void)
   g_assert_cmpint (first.status, ==, second.status);
 }
 
+/* Nothing can be guessed of an encoder, which writes no text. */
+static void
+test_draft_encoder (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-bert.gguf");
+  g_auto (CliResult) result = cli_run ("bench", "--draft", "lookup", "--decode", "8", model, NULL);
+
+  g_assert_cmpint (result.status, ==, 3);
+  g_assert_nonnull (strstr (result.err, "a model that writes text expected"));
+}
+
+/* As many cells as the model was trained with, by the same number in both. */
+static void
+test_plan_as_trained (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama4.gguf");
+  g_auto (CliResult) info = cli_run ("info", "--json", model, NULL);
+  g_auto (CliResult) plan = cli_run ("plan", "--json", "--ctx", "0", model, NULL);
+  json_t *said = json_loads (info.out, 0, NULL), *planned = json_loads (plan.out, 0, NULL);
+  const json_int_t n_train = json_integer_value (json_object_get (said, "n_ctx_train"));
+
+  g_assert_cmpint (n_train, !=, 4096);
+  g_assert_cmpint (json_integer_value (json_object_get (planned, "n_ctx")), ==, n_train);
+  json_decref (said);
+  json_decref (planned);
+}
+
 static void
 test_draft (void)
 {
@@ -544,6 +579,36 @@ test_chat_input (void)
   /* A line that begins with NUL is a message like any other, and gets an answer. */
   run_shell ("printf '\\0\\n' | \"$0\" chat --ctx 256 \"$1\"", &out, NULL);
   g_assert_cmpstr (out, !=, "");
+}
+
+/* Ctrl+C at the prompt ends a chat as Ctrl+D does. */
+static void
+test_chat_interrupted (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  const char *argv[] = { g_getenv ("KVASIR_CLI"), "chat", "--predict", "4", model, NULL };
+  const GSpawnFlags flags = G_SPAWN_DO_NOT_REAP_CHILD;
+  int in, out, err, status;
+  char byte = 0;
+  GPid pid;
+
+  g_assert_true (g_spawn_async_with_pipes (NULL, (char **) argv, NULL, flags, NULL, NULL, &pid, &in,
+                                           &out, &err, NULL));
+  g_assert_cmpint (write (in, "Hello\n", 6), ==, 6);
+  while (byte != '\n')
+    g_assert_cmpint (read (out, &byte, 1), ==, 1);
+  /* The prompt comes after the answer; nothing says when the program waits there. */
+  do
+    {
+      g_usleep (100000);
+      kill (pid, SIGINT);
+    }
+  while (waitpid (pid, &status, WNOHANG) == 0);
+  g_assert_true (WIFEXITED (status));
+  g_assert_cmpint (WEXITSTATUS (status), ==, 0);
+  g_close (in, NULL);
+  g_close (out, NULL);
+  g_close (err, NULL);
 }
 
 /* A conversation or tools, @text, given to a chat that ends after it. */
@@ -661,11 +726,14 @@ test_forms (void)
   g_auto (CliResult) number =
       cli_run_input ("Hello\n", "chat", "--ctx", "256", "--grammar", "root ::= \"no\"",
                      "--json-schema-file", path, model, NULL);
+  g_auto (CliResult) brief =
+      cli_run_input ("Hello\n", "chat", "--ctx", "256", "-j", schema, model, NULL);
   g_auto (CliResult) none = cli_run_input ("Hello\n", "chat", "--ctx", "256", "--grammar",
                                            "root ::= <there is no such token>", model, NULL);
   g_unlink (path);
   g_assert_cmpstr (words.out, ==, "so be it\n");
   g_assert_true (g_regex_match_simple ("^4[0-9]\n$", number.out, 0, 0));
+  g_assert_true (g_regex_match_simple ("^4[0-9]\n$", brief.out, 0, 0));
   g_assert_cmpint (none.status, ==, 3);
   g_assert_nonnull (strstr (none.err, "expected a text that is one token"));
 }
@@ -689,6 +757,32 @@ test_wrong_answer_options (void)
       g_assert_cmpint (result.status, ==, 2);
       g_assert_nonnull (strstr (result.err, wrong[i][1]));
     }
+}
+
+/* What never ends is not read to its end; a text in a pipe is one. */
+static void
+test_texts_from_files (void)
+{
+  static const char *const options[] = { "--grammar-file", "--json-schema-file", "--messages",
+                                         "--tools" };
+  g_autofree char *err = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (options); i++)
+    {
+      g_auto (CliResult) endless = cli_run ("chat", options[i], "/dev/zero", "none.gguf", NULL);
+      g_auto (CliResult) folder = cli_run ("chat", options[i], "/", "none.gguf", NULL);
+      g_assert_cmpint (endless.status, ==, 2);
+      g_assert_nonnull (strstr (endless.err, "/dev/zero: a text of at most 64 MiB expected"));
+      g_assert_cmpint (folder.status, ==, 2);
+      g_assert_nonnull (strstr (folder.err, "/: cannot be read: "));
+    }
+  g_assert_cmpint (
+      run_shell ("echo 'root ::= \"a\"' | \"$0\" chat --grammar-file /dev/stdin none", NULL, &err),
+      ==, 3);
+  g_assert_nonnull (strstr (err, "\"none\" not found"));
+  g_clear_pointer (&err, g_free);
+  g_assert_cmpint (run_shell ("\"$0\" embed \"$1\" < /dev/zero", NULL, &err), ==, 2);
+  g_assert_nonnull (strstr (err, "standard input: a text of at most 64 MiB expected"));
 }
 
 int
@@ -715,18 +809,22 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/info", test_info);
   g_test_add_func ("/app/cli/escapes", test_escapes);
   g_test_add_func ("/app/cli/plan", test_plan);
+  g_test_add_func ("/app/cli/plan-as-trained", test_plan_as_trained);
   g_test_add_func ("/app/cli/plan-sliding", test_plan_sliding);
   g_test_add_func ("/app/cli/info-states", test_info_states);
   g_test_add_func ("/app/cli/chat", test_chat);
   g_test_add_func ("/app/cli/draft", test_draft);
+  g_test_add_func ("/app/cli/draft-of-encoder", test_draft_encoder);
   g_test_add_func ("/app/cli/chat-without-model", test_chat_without_model);
   g_test_add_func ("/app/cli/full-disk-is-no-success", test_full_disk);
   g_test_add_func ("/app/cli/chat-input", test_chat_input);
+  g_test_add_func ("/app/cli/chat-interrupted", test_chat_interrupted);
   g_test_add_func ("/app/cli/chat-messages", test_chat_messages);
   g_test_add_func ("/app/cli/chat-tools", test_chat_tools);
   g_test_add_func ("/app/cli/numbers-out-of-range", test_numbers);
   g_test_add_func ("/app/cli/answer-options", test_answer_options);
   g_test_add_func ("/app/cli/forms-of-answers", test_forms);
+  g_test_add_func ("/app/cli/texts-from-files", test_texts_from_files);
   g_test_add_func ("/app/cli/answer-options-that-are-none", test_wrong_answer_options);
   return g_test_run ();
 }
