@@ -6,8 +6,10 @@
 #include "ui/shell/thinking-button.h"
 #include "ui/transcript/markdown-view.h"
 #include "ui/transcript/reasoning-fold.h"
+#include "ui/widgets/after-layout.h"
 #include "ui/widgets/meter.h"
 #include "ui/widgets/panes.h"
+#include "ui/widgets/quiet-bar.h"
 #include "ui/widgets/side-box.h"
 #include "ui/widgets/wrap-box.h"
 #include "viz/format.h"
@@ -347,6 +349,81 @@ test_thinking_is_asked_where_it_is_known (void)
   g_object_unref (button);
 }
 
+/* ---- scrolling */
+
+typedef struct
+{
+  GtkAdjustment *adjustment;
+  double value; /* in the first frame that was painted with the new height, -1: none yet */
+} Painted;
+
+static void
+paint_cb (GdkFrameClock *clock, Painted *painted)
+{
+  if (painted->value < 0 && gtk_adjustment_get_upper (painted->adjustment) == 3000)
+    painted->value = gtk_adjustment_get_value (painted->adjustment);
+}
+
+static void
+scroll_to_end (GtkWidget *scrolled)
+{
+  GtkAdjustment *adjustment = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scrolled));
+
+  gtk_adjustment_set_value (adjustment, gtk_adjustment_get_upper (adjustment));
+}
+
+static void
+grown_cb (GtkAdjustment *adjustment, GParamSpec *pspec, GtkWidget *scrolled)
+{
+  kvasir_after_layout (scrolled, scroll_to_end);
+}
+
+/* No frame is painted with the new height in the old place. */
+static void
+test_after_layout_is_before_painting (void)
+{
+  GtkWidget *scrolled = gtk_scrolled_window_new (), *block = make_block (100, 1000);
+  Painted painted = { gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scrolled)), -1 };
+  GtkWidget *window;
+
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), block);
+  window = make_window (scrolled, 300);
+  test_wait (gtk_adjustment_get_upper (painted.adjustment) == 1000);
+  g_signal_connect (gtk_widget_get_frame_clock (window), "paint", G_CALLBACK (paint_cb), &painted);
+  g_signal_connect (painted.adjustment, "notify::upper", G_CALLBACK (grown_cb), scrolled);
+  gtk_widget_set_size_request (block, 100, 3000);
+  test_wait (painted.value >= 0);
+  g_assert_cmpfloat (painted.value, ==, 3000 - gtk_adjustment_get_page_size (painted.adjustment));
+  /* One that goes while it waits takes its wish with it. */
+  kvasir_after_layout (scrolled, scroll_to_end);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+static void
+test_bar_is_quiet_while_it_follows (void)
+{
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+  GtkScrolledWindow *bar = GTK_SCROLLED_WINDOW (scrolled);
+  GtkPolicyType horizontal, vertical;
+
+  g_object_ref_sink (scrolled);
+  gtk_scrolled_window_set_policy (bar, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  kvasir_quiet_bar_add (bar);
+  g_assert_false (kvasir_quiet_bar_is_quiet (bar));
+  kvasir_quiet_bar_set_following (bar, TRUE);
+  g_assert_true (kvasir_quiet_bar_is_quiet (bar));
+  gtk_scrolled_window_get_policy (bar, &horizontal, &vertical);
+  g_assert_cmpint (horizontal, ==, GTK_POLICY_NEVER);
+  g_assert_cmpint (vertical, ==, GTK_POLICY_EXTERNAL);
+  kvasir_quiet_bar_set_following (bar, FALSE);
+  g_assert_false (kvasir_quiet_bar_is_quiet (bar));
+  /* A bar beside its content stays where it is. */
+  gtk_scrolled_window_set_overlay_scrolling (bar, FALSE);
+  kvasir_quiet_bar_set_following (bar, TRUE);
+  g_assert_false (kvasir_quiet_bar_is_quiet (bar));
+  g_object_unref (scrolled);
+}
+
 #define add(name, function) g_test_add_func ("/ui/widgets/" name, function)
 
 int
@@ -363,5 +440,7 @@ main (int argc, char **argv)
   add ("reasoning-is-folded", test_reasoning_is_folded);
   add ("thinking-is-asked-where-it-is-known", test_thinking_is_asked_where_it_is_known);
   add ("markdown-view-goes-while-parsing", test_markdown_view_goes_while_parsing);
+  add ("after-layout-is-before-painting", test_after_layout_is_before_painting);
+  add ("bar-is-quiet-while-it-follows", test_bar_is_quiet_while_it_follows);
   return g_test_run ();
 }

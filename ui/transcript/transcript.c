@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 
 #include "ui/transcript/message-row.h"
+#include "ui/widgets/after-layout.h"
+#include "ui/widgets/quiet-bar.h"
 
 /* Rows built at once, and again each time the upper end is reached. */
 #define CHUNK 24
@@ -34,7 +36,6 @@ struct _KvasirTranscript
   double page_size;
   double from_end; /* kept while earlier rows are built; < 0: not */
   guint settle_id; /* ends that */
-  guint place_id;  /* goes back to the place after a layout, 0: none pending */
 };
 
 G_DEFINE_FINAL_TYPE (KvasirTranscript, kvasir_transcript, GTK_TYPE_WIDGET)
@@ -216,6 +217,7 @@ static void
 update_jump (KvasirTranscript *self)
 {
   gtk_widget_set_visible (self->jump, !self->at_end);
+  kvasir_quiet_bar_set_following (GTK_SCROLLED_WINDOW (self->scroller), self->at_end);
 }
 
 static gboolean
@@ -270,30 +272,27 @@ value_changed_cb (GtkAdjustment *adjustment, KvasirTranscript *self)
                      g_object_unref);
 }
 
-static gboolean
-keep_place_cb (gpointer user_data)
+static void
+keep_place (GtkWidget *widget)
 {
-  KvasirTranscript *self = user_data;
+  KvasirTranscript *self = KVASIR_TRANSCRIPT (widget);
   GtkAdjustment *adjustment = get_adjustment (self);
 
-  self->place_id = 0;
   if (self->from_end >= 0)
     gtk_adjustment_set_value (adjustment, self->upper - self->from_end);
   else if (self->at_end)
     gtk_adjustment_set_value (adjustment, get_max (adjustment));
   update_jump (self);
-  return G_SOURCE_REMOVE;
 }
 
 /* The height changed, not the person's wish. Comes from inside the viewport's allocation, where
- * another value would not reach the screen; so the place is restored before the next frame. */
+ * another value would not reach the screen. */
 static void
 upper_changed_cb (GtkAdjustment *adjustment, GParamSpec *pspec, KvasirTranscript *self)
 {
   self->upper = gtk_adjustment_get_upper (adjustment);
   self->page_size = gtk_adjustment_get_page_size (adjustment);
-  if (self->place_id == 0)
-    self->place_id = g_idle_add_full (G_PRIORITY_HIGH_IDLE, keep_place_cb, self, NULL);
+  kvasir_after_layout (GTK_WIDGET (self), keep_place);
 }
 
 void
@@ -415,6 +414,7 @@ make_scroller (KvasirTranscript *self)
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
                                   GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), viewport);
+  kvasir_quiet_bar_add (GTK_SCROLLED_WINDOW (scroller));
   return scroller;
 }
 
@@ -424,7 +424,6 @@ kvasir_transcript_dispose (GObject *object)
   KvasirTranscript *self = KVASIR_TRANSCRIPT (object);
 
   g_clear_handle_id (&self->settle_id, g_source_remove);
-  g_clear_handle_id (&self->place_id, g_source_remove);
   g_clear_object (&self->signals);
   g_clear_object (&self->chat_signals);
   g_clear_object (&self->conversation);
