@@ -6,7 +6,7 @@
 #include "viz/headline.h"
 
 /* Words that nobody asked for in this moment change no more often than this. */
-#define WORDS_INTERVAL_US 150000
+#define WORDS_INTERVAL_US 300000
 /* Words change with the picture, in one frame. This long after they were due they do without one.
  */
 #define NO_PICTURE_US 100000

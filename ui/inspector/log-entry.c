@@ -9,10 +9,19 @@ struct _KvasirLogEntry
   GObject parent_instance;
 
   KvasirLogKind kind;
-  char *text;   /* (owned) */
-  char *step;   /* (owned) */
-  GArray *runs; /* (owned) of KvasirCellRun */
+  char *text;            /* (owned) */
+  char *step;            /* (owned) */
+  GArray *runs;          /* (owned) of KvasirCellRun */
+  KvasirLogEntry *shown; /* (owned) (nullable): by a place, which has nothing of its own */
 };
+
+enum
+{
+  CHANGED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (KvasirLogEntry, kvasir_log_entry, G_TYPE_OBJECT)
 
@@ -23,6 +32,7 @@ kvasir_log_entry_finalize (GObject *object)
   g_free (self->text);
   g_free (self->step);
   g_array_unref (self->runs);
+  g_clear_object (&self->shown);
   G_OBJECT_CLASS (kvasir_log_entry_parent_class)->finalize (object);
 }
 
@@ -30,6 +40,8 @@ static void
 kvasir_log_entry_class_init (KvasirLogEntryClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = kvasir_log_entry_finalize;
+  signals[CHANGED] = g_signal_new ("changed", KVASIR_TYPE_LOG_ENTRY, G_SIGNAL_RUN_LAST, 0, NULL,
+                                   NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void
@@ -57,26 +69,49 @@ kvasir_log_entry_new (const KvasirEvent *event,
   return self;
 }
 
+KvasirLogEntry *
+kvasir_log_entry_new_place (void)
+{
+  KvasirLogEntry *self = g_object_new (KVASIR_TYPE_LOG_ENTRY, NULL);
+  self->text = g_strdup ("");
+  self->step = g_strdup ("");
+  return self;
+}
+
+void
+kvasir_log_entry_show (KvasirLogEntry *self, KvasirLogEntry *entry)
+{
+  g_return_if_fail (KVASIR_IS_LOG_ENTRY (self) && KVASIR_IS_LOG_ENTRY (entry));
+  if (g_set_object (&self->shown, entry))
+    g_signal_emit (self, signals[CHANGED], 0);
+}
+
+static const KvasirLogEntry *
+get_shown (const KvasirLogEntry *self)
+{
+  return self->shown != NULL ? self->shown : self;
+}
+
 const char *
 kvasir_log_entry_get_text (KvasirLogEntry *self)
 {
-  return self->text;
+  return get_shown (self)->text;
 }
 
 const char *
 kvasir_log_entry_get_step (KvasirLogEntry *self)
 {
-  return self->step;
+  return get_shown (self)->step;
 }
 
 KvasirLogKind
 kvasir_log_entry_get_kind (KvasirLogEntry *self)
 {
-  return self->kind;
+  return get_shown (self)->kind;
 }
 
 const GArray *
 kvasir_log_entry_get_runs (KvasirLogEntry *self)
 {
-  return self->runs;
+  return get_shown (self)->runs;
 }

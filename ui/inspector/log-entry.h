@@ -1,5 +1,9 @@
 /* ui/inspector/log-entry.h - one line of the log
- * Thread: main thread. Immutable.
+ *
+ * An entry is immutable; a place is one that shows another entry from time to time, so that what is
+ * on screen can be replaced without a new layout.
+ * Signal: "changed", of places.
+ * Thread: main thread.
  */
 #pragma once
 
@@ -18,6 +22,10 @@ KvasirLogEntry *kvasir_log_entry_new (const KvasirEvent *event,
                                       const KvasirEventPlaces *places,
                                       KvasirTokenTextFunc token_text,
                                       gpointer user_data) G_GNUC_WARN_UNUSED_RESULT;
+
+KvasirLogEntry *kvasir_log_entry_new_place (void) G_GNUC_WARN_UNUSED_RESULT;
+/* @self, a place, says from now on what @entry, no place, says. */
+void kvasir_log_entry_show (KvasirLogEntry *self, KvasirLogEntry *entry);
 
 const char *kvasir_log_entry_get_text (KvasirLogEntry *self);
 /* The number of the step, "" for what belongs to none. */

@@ -28,6 +28,10 @@ struct _KvasirLogModel
   guint filter;
   GArray *visible; /* (owned) of guint64, ascending: the rows */
   guint n_gone;    /* of them at the front, that have left the ring and the list knows it */
+  guint limit;     /* rows that the list has at most after a flush, 0: all */
+  /* (owned) of KvasirLogEntry, places: what the list has of the newest rows, or none and the list
+   * has all rows. */
+  GPtrArray *tail;
   KvasirEventPlaces places;
   KvasirTokenTextFunc token_text;
   gpointer token_text_data;
@@ -59,6 +63,22 @@ get_n_rows (KvasirLogModel *self)
   return self->visible->len - self->n_gone;
 }
 
+static guint
+get_n_listed (KvasirLogModel *self)
+{
+  return self->tail->len > 0 ? self->tail->len : get_n_rows (self);
+}
+
+static KvasirLogEntry *
+get_entry (KvasirLogModel *self, guint row)
+{
+  Record *record = get_record (self, get_number (self, row));
+  if (record->entry == NULL)
+    record->entry = kvasir_log_entry_new (&record->event, record->data, record->n_data,
+                                          &self->places, self->token_text, self->token_text_data);
+  return record->entry;
+}
+
 /* ---- the list */
 
 static GType
@@ -70,20 +90,17 @@ kvasir_log_model_get_item_type (GListModel *list)
 static guint
 kvasir_log_model_get_n_items (GListModel *list)
 {
-  return get_n_rows (KVASIR_LOG_MODEL (list));
+  return get_n_listed (KVASIR_LOG_MODEL (list));
 }
 
 static gpointer
 kvasir_log_model_get_item (GListModel *list, guint position)
 {
   KvasirLogModel *self = KVASIR_LOG_MODEL (list);
-  if (position >= get_n_rows (self))
+  if (position >= get_n_listed (self))
     return NULL;
-  Record *record = get_record (self, get_number (self, position));
-  if (record->entry == NULL)
-    record->entry = kvasir_log_entry_new (&record->event, record->data, record->n_data,
-                                          &self->places, self->token_text, self->token_text_data);
-  return g_object_ref (record->entry);
+  return g_object_ref (self->tail->len > 0 ? g_ptr_array_index (self->tail, position)
+                                           : get_entry (self, position));
 }
 
 static void
@@ -103,6 +120,16 @@ is_visible (KvasirLogModel *self, guint64 number)
          kvasir_event_get_log_kind (get_record (self, number)->event.type) == self->filter;
 }
 
+static void
+list_all (KvasirLogModel *self)
+{
+  guint n = self->tail->len;
+  if (n == 0)
+    return;
+  g_ptr_array_set_size (self->tail, 0);
+  g_list_model_items_changed (G_LIST_MODEL (self), 0, n, get_n_rows (self));
+}
+
 /* Rows leave before their records are overwritten. */
 static void
 drop_before (KvasirLogModel *self, guint64 number)
@@ -115,7 +142,10 @@ drop_before (KvasirLogModel *self, guint64 number)
   if (n == 0)
     return;
   self->n_gone += n;
-  g_list_model_items_changed (G_LIST_MODEL (self), 0, n, 0);
+  if (self->tail->len == 0)
+    g_list_model_items_changed (G_LIST_MODEL (self), 0, n, 0);
+  else if (get_n_rows (self) < self->tail->len)
+    list_all (self);
   if (self->n_gone > RING_SIZE)
     {
       g_array_remove_range (self->visible, 0, self->n_gone);
@@ -154,19 +184,53 @@ kvasir_log_model_append_note (KvasirLogModel *self, const char *text)
   kvasir_log_model_append (self, &event, NULL, 0);
 }
 
+/* The newest rows in their places, from which nothing moves. */
+static void
+list_tail (KvasirLogModel *self, guint n_listed)
+{
+  guint n = self->limit, first = get_n_rows (self) - n;
+  gboolean new_places = self->tail->len != n;
+  while (self->tail->len < n)
+    g_ptr_array_add (self->tail, kvasir_log_entry_new_place ());
+  g_ptr_array_set_size (self->tail, (gint) n);
+  for (guint i = 0; i < n; i++)
+    kvasir_log_entry_show (g_ptr_array_index (self->tail, i), get_entry (self, first + i));
+  if (new_places)
+    g_list_model_items_changed (G_LIST_MODEL (self), 0, n_listed, n);
+}
+
 gboolean
 kvasir_log_model_flush (KvasirLogModel *self)
 {
   if (self->end - self->first > KVASIR_LOG_CAPACITY)
     drop_before (self, self->end - KVASIR_LOG_CAPACITY);
-  guint before = get_n_rows (self);
+  guint before = get_n_rows (self), n_listed = get_n_listed (self);
   for (; self->flushed < self->end; self->flushed++)
     if (is_visible (self, self->flushed))
       g_array_append_val (self->visible, self->flushed);
   guint added = get_n_rows (self) - before;
-  if (added > 0)
+  if (added == 0)
+    return FALSE;
+  if (self->limit > 0 && get_n_rows (self) > self->limit)
+    list_tail (self, n_listed);
+  else
     g_list_model_items_changed (G_LIST_MODEL (self), before, 0, added);
-  return added > 0;
+  return TRUE;
+}
+
+void
+kvasir_log_model_set_limit (KvasirLogModel *self, guint n_rows)
+{
+  g_return_if_fail (KVASIR_IS_LOG_MODEL (self));
+  self->limit = n_rows;
+  if (n_rows == 0 || get_n_rows (self) <= n_rows)
+    list_all (self);
+}
+
+guint
+kvasir_log_model_get_n_hidden (KvasirLogModel *self)
+{
+  return get_n_rows (self) - get_n_listed (self);
 }
 
 guint
@@ -184,8 +248,9 @@ kvasir_log_model_get_n_dropped (KvasirLogModel *self)
 static void
 remove_all_rows (KvasirLogModel *self)
 {
-  guint n = get_n_rows (self);
+  guint n = get_n_listed (self);
   g_array_set_size (self->visible, 0);
+  g_ptr_array_set_size (self->tail, 0);
   self->n_gone = 0;
   if (n > 0)
     g_list_model_items_changed (G_LIST_MODEL (self), 0, n, 0);
@@ -217,6 +282,7 @@ kvasir_log_model_finalize (GObject *object)
     g_clear_object (&self->records[i].entry);
   g_free (self->records);
   g_array_unref (self->visible);
+  g_ptr_array_unref (self->tail);
   G_OBJECT_CLASS (kvasir_log_model_parent_class)->finalize (object);
 }
 
@@ -231,6 +297,7 @@ kvasir_log_model_init (KvasirLogModel *self)
 {
   self->records = g_new0 (Record, RING_SIZE);
   self->visible = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->tail = g_ptr_array_new_with_free_func (g_object_unref);
   self->filter = KVASIR_LOG_ALL;
 }
 

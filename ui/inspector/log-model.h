@@ -36,6 +36,11 @@ void kvasir_log_model_append (KvasirLogModel *self,
                               guint n_data);
 /* A line of the interface's own, as a note. */
 void kvasir_log_model_append_note (KvasirLogModel *self, const char *text);
+/* From the next flush on the list has only the newest @n_rows, in places of which each shows
+ * another line when rows come; 0: all rows, at once. What is kept stays the same. */
+void kvasir_log_model_set_limit (KvasirLogModel *self, guint n_rows);
+/* Rows before the first one of the list. */
+guint kvasir_log_model_get_n_hidden (KvasirLogModel *self);
 /* TRUE where rows came. */
 gboolean kvasir_log_model_flush (KvasirLogModel *self);
 guint kvasir_log_model_get_n_pending (KvasirLogModel *self);

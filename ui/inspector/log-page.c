@@ -1,7 +1,10 @@
 #include "ui/inspector/log-page.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
 
+#include "ui/widgets/after-layout.h"
+#include "ui/widgets/quiet-bar.h"
 #include "viz/format.h"
 
 /* New lines a few times a second: nobody reads faster, and each costs a layout. They come with the
@@ -22,7 +25,6 @@ struct _KvasirLogPage
   GtkWidget *scrolled;
   guint flush_source;
   gint64 flushed_us;
-  guint scroll_source;
   gboolean following;
   gboolean at_end; /* the person looks at the newest lines */
 };
@@ -66,10 +68,9 @@ setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user_da
 }
 
 static void
-bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user_data)
+show_entry (KvasirLogEntry *entry, GtkWidget *row)
 {
-  KvasirLogEntry *entry = gtk_list_item_get_item (item);
-  GtkWidget *step = gtk_widget_get_first_child (gtk_list_item_get_child (item));
+  GtkWidget *step = gtk_widget_get_first_child (row);
   GtkWidget *text = gtk_widget_get_next_sibling (step);
   gtk_inscription_set_text (GTK_INSCRIPTION (step), kvasir_log_entry_get_step (entry));
   gtk_inscription_set_text (GTK_INSCRIPTION (text), kvasir_log_entry_get_text (entry));
@@ -77,6 +78,22 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user_dat
     gtk_widget_add_css_class (text, "log-trouble");
   else
     gtk_widget_remove_css_class (text, "log-trouble");
+}
+
+static void
+bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user_data)
+{
+  KvasirLogEntry *entry = gtk_list_item_get_item (item);
+  GtkWidget *row = gtk_list_item_get_child (item);
+  show_entry (entry, row);
+  g_signal_connect (entry, "changed", G_CALLBACK (show_entry), row);
+}
+
+static void
+unbind_cb (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user_data)
+{
+  g_signal_handlers_disconnect_by_func (gtk_list_item_get_item (item), show_entry,
+                                        gtk_list_item_get_child (item));
 }
 
 /* ---- new lines */
@@ -89,14 +106,26 @@ scroll_to_end (KvasirLogPage *self)
   gtk_adjustment_set_value (adjustment, gtk_adjustment_get_upper (adjustment));
 }
 
-static gboolean
-scroll_idle_cb (gpointer user_data)
+static void
+update_bar (KvasirLogPage *self)
 {
-  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
-  self->scroll_source = 0;
+  kvasir_quiet_bar_set_following (GTK_SCROLLED_WINDOW (self->scrolled),
+                                  self->at_end && self->following);
+}
+
+static void
+set_at_end (KvasirLogPage *self, gboolean at_end)
+{
+  self->at_end = at_end;
+  update_bar (self);
+}
+
+static void
+scroll_if_at_end (GtkWidget *widget)
+{
+  KvasirLogPage *self = KVASIR_LOG_PAGE (widget);
   if (self->at_end)
     scroll_to_end (self);
-  return G_SOURCE_REMOVE;
 }
 
 /* The list lays itself out while it says that its length changed, and would not hear of a new place
@@ -104,8 +133,7 @@ scroll_idle_cb (gpointer user_data)
 static void
 queue_scroll (KvasirLogPage *self)
 {
-  if (self->scroll_source == 0)
-    self->scroll_source = g_idle_add_full (G_PRIORITY_DEFAULT, scroll_idle_cb, self, NULL);
+  kvasir_after_layout (GTK_WIDGET (self), scroll_if_at_end);
 }
 
 static void
@@ -125,11 +153,35 @@ update_note (KvasirLogPage *self)
   gtk_label_set_label (GTK_LABEL (self->note), text != NULL ? text : "");
 }
 
+/* Rows that fill the page, or 0 where there are not as many. */
+static guint
+count_rows_on_page (KvasirLogPage *self)
+{
+  GtkAdjustment *adjustment =
+      gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scrolled));
+  double upper = gtk_adjustment_get_upper (adjustment);
+  double page_size = gtk_adjustment_get_page_size (adjustment);
+  guint n = g_list_model_get_n_items (G_LIST_MODEL (self->model));
+  return upper > page_size ? (guint) ceil (page_size / upper * n) + 1 : 0;
+}
+
+/* A list has widgets for hundreds of rows around those on screen. While rows come by themselves and
+ * nobody scrolls it gets those alone that are seen. */
+static void
+update_limit (KvasirLogPage *self)
+{
+  gboolean alone = kvasir_quiet_bar_is_quiet (GTK_SCROLLED_WINDOW (self->scrolled)) &&
+                   kvasir_log_page_get_selected (self) == NULL &&
+                   (gtk_widget_get_state_flags (self->scrolled) & GTK_STATE_FLAG_FOCUS_WITHIN) == 0;
+  kvasir_log_model_set_limit (self->model, alone ? count_rows_on_page (self) : 0);
+}
+
 static void
 flush (KvasirLogPage *self)
 {
   g_clear_handle_id (&self->flush_source, g_source_remove);
   self->flushed_us = g_get_monotonic_time ();
+  update_limit (self);
   if (self->at_end && self->following && gtk_widget_get_mapped (GTK_WIDGET (self)))
     kvasir_log_model_flush (self->model);
   update_note (self);
@@ -174,9 +226,10 @@ void
 kvasir_log_page_set_following (KvasirLogPage *self, gboolean following)
 {
   self->following = following;
+  update_bar (self);
   if (following)
     {
-      self->at_end = TRUE;
+      set_at_end (self, TRUE);
       queue_flush (self);
       queue_scroll (self);
     }
@@ -208,7 +261,7 @@ value_changed_cb (GtkAdjustment *adjustment, gpointer user_data)
   KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
   if (self->at_end || !is_at_end (adjustment))
     return;
-  self->at_end = TRUE;
+  set_at_end (self, TRUE);
   queue_flush (self);
 }
 
@@ -217,7 +270,7 @@ scroll_cb (GtkEventControllerScroll *controller, double dx, double dy, gpointer 
 {
   KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
   if (dy < 0)
-    self->at_end = FALSE;
+    set_at_end (self, FALSE);
   return GDK_EVENT_PROPAGATE;
 }
 
@@ -226,7 +279,7 @@ change_value_cb (GtkRange *range, GtkScrollType type, double value, gpointer use
 {
   KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
   if (value < gtk_adjustment_get_value (gtk_range_get_adjustment (range)))
-    self->at_end = FALSE;
+    set_at_end (self, FALSE);
   return GDK_EVENT_PROPAGATE;
 }
 
@@ -239,8 +292,16 @@ key_pressed_cb (GtkEventControllerKey *controller,
 {
   KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
   if (keyval == GDK_KEY_Up || keyval == GDK_KEY_Page_Up || keyval == GDK_KEY_Home)
-    self->at_end = FALSE;
+    set_at_end (self, FALSE);
   return GDK_EVENT_PROPAGATE;
+}
+
+/* The pointer came or went, or the person left the end. */
+static void
+policy_cb (GtkScrolledWindow *scrolled, GParamSpec *pspec, gpointer user_data)
+{
+  if (!kvasir_quiet_bar_is_quiet (scrolled))
+    update_limit (KVASIR_LOG_PAGE (user_data));
 }
 
 static void
@@ -257,6 +318,7 @@ watch_scrolling (KvasirLogPage *self)
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_pressed_cb), self);
   gtk_widget_add_controller (self->scrolled, scroll);
   gtk_widget_add_controller (self->scrolled, key);
+  g_signal_connect (scrolled, "notify::vscrollbar-policy", G_CALLBACK (policy_cb), self);
   g_signal_connect (adjustment, "changed", G_CALLBACK (adjustment_changed_cb), self);
   g_signal_connect (adjustment, "value-changed", G_CALLBACK (value_changed_cb), self);
   /* A scrolled window's bar is a GtkScrollbar; the range inside it tells of dragging. */
@@ -271,7 +333,17 @@ watch_scrolling (KvasirLogPage *self)
 static void
 selection_changed_cb (GtkSingleSelection *selection, GParamSpec *pspec, gpointer user_data)
 {
-  g_signal_emit (user_data, signals[SELECTED], 0);
+  KvasirLogPage *self = KVASIR_LOG_PAGE (user_data);
+  guint position = gtk_single_selection_get_selected (selection);
+  guint n_hidden = kvasir_log_model_get_n_hidden (self->model);
+  if (n_hidden == 0 || position == GTK_INVALID_LIST_POSITION)
+    {
+      g_signal_emit (self, signals[SELECTED], 0);
+      return;
+    }
+  /* A choice is of a line, not of a place that shows another one soon. */
+  kvasir_log_model_set_limit (self->model, 0);
+  gtk_single_selection_set_selected (selection, n_hidden + position);
 }
 
 static void
@@ -287,7 +359,7 @@ filter_changed_cb (GtkDropDown *filter, GParamSpec *pspec, gpointer user_data)
   guint selected = gtk_drop_down_get_selected (filter);
   /* The first choice is "everything". */
   kvasir_log_model_set_filter (self->model, selected == 0 ? KVASIR_LOG_ALL : selected - 1);
-  self->at_end = TRUE;
+  set_at_end (self, TRUE);
   queue_scroll (self);
 }
 
@@ -313,6 +385,7 @@ void
 kvasir_log_page_append_text (KvasirLogPage *self, GString *out)
 {
   GListModel *list = G_LIST_MODEL (self->model);
+  kvasir_log_model_set_limit (self->model, 0);
   for (guint i = 0; i < g_list_model_get_n_items (list); i++)
     {
       g_autoptr (KvasirLogEntry) entry = g_list_model_get_item (list, i);
@@ -336,7 +409,6 @@ kvasir_log_page_dispose (GObject *object)
 {
   KvasirLogPage *self = KVASIR_LOG_PAGE (object);
   g_clear_handle_id (&self->flush_source, g_source_remove);
-  g_clear_handle_id (&self->scroll_source, g_source_remove);
   g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_object (&self->selection);
   g_clear_object (&self->model);
@@ -378,6 +450,7 @@ make_list (KvasirLogPage *self)
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
   g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), NULL);
   g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), NULL);
+  g_signal_connect (factory, "unbind", G_CALLBACK (unbind_cb), NULL);
   self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->model)));
   gtk_single_selection_set_autoselect (self->selection, FALSE);
   gtk_single_selection_set_can_unselect (self->selection, TRUE);
@@ -416,6 +489,8 @@ kvasir_log_page_init (KvasirLogPage *self)
   gtk_box_append (GTK_BOX (self->box), bar);
   gtk_box_append (GTK_BOX (self->box), self->scrolled);
   gtk_widget_set_parent (self->box, GTK_WIDGET (self));
+  kvasir_quiet_bar_add (GTK_SCROLLED_WINDOW (self->scrolled));
+  update_bar (self);
   watch_scrolling (self);
 }
 

@@ -123,6 +123,66 @@ test_filter (Fixture *fixture, gconstpointer data)
 }
 
 static void
+count_cb (KvasirLogEntry *entry, guint *n)
+{
+  (*n)++;
+}
+
+/* The list has the newest rows only, and what comes is shown in the places that are there. */
+static void
+test_limit (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (KvasirLogEntry) place = NULL;
+  guint n_changes = 0, n_signals;
+  append (fixture, 0, 100);
+  kvasir_log_model_flush (fixture->model);
+  kvasir_log_model_set_limit (fixture->model, 8);
+  g_assert_cmpuint (fixture->n_rows, ==, 100);
+  append (fixture, 100, 10);
+  g_assert_true (kvasir_log_model_flush (fixture->model));
+  g_assert_cmpuint (fixture->n_rows, ==, 8);
+  g_assert_cmpuint (kvasir_log_model_get_n_hidden (fixture->model), ==, 102);
+  assert_step (fixture, 0, 103);
+  assert_step (fixture, 7, 110);
+  place = g_list_model_get_item (G_LIST_MODEL (fixture->model), 7);
+  g_signal_connect (place, "changed", G_CALLBACK (count_cb), &n_changes);
+  n_signals = fixture->n_signals;
+  for (guint i = 110; i < 30000; i += 70)
+    {
+      append (fixture, i, 70);
+      g_assert_true (kvasir_log_model_flush (fixture->model));
+      assert_step (fixture, 7, i + 70);
+    }
+  g_assert_cmpuint (n_changes, ==, 427);
+  g_assert_cmpuint (fixture->n_signals, ==, n_signals);
+  kvasir_log_model_set_limit (fixture->model, 0);
+  g_assert_cmpuint (fixture->n_rows, ==, KVASIR_LOG_CAPACITY);
+  assert_step (fixture, 0, 30000 - KVASIR_LOG_CAPACITY + 1);
+  assert_step (fixture, KVASIR_LOG_CAPACITY - 1, 30000);
+}
+
+/* Fewer rows than places: by a filter, and by what leaves the ring. */
+static void
+test_limit_with_few_rows (Fixture *fixture, gconstpointer data)
+{
+  append (fixture, 0, 40);
+  kvasir_log_model_set_limit (fixture->model, 30);
+  kvasir_log_model_flush (fixture->model);
+  g_assert_cmpuint (fixture->n_rows, ==, 30);
+  kvasir_log_model_set_filter (fixture->model, KVASIR_LOG_TOKENS);
+  g_assert_cmpuint (fixture->n_rows, ==, 20);
+  kvasir_log_model_set_limit (fixture->model, 15);
+  append (fixture, 40, 2);
+  kvasir_log_model_flush (fixture->model);
+  g_assert_cmpuint (fixture->n_rows, ==, 15);
+  assert_step (fixture, 14, 42);
+  for (guint i = 0; i < 2 * KVASIR_LOG_CAPACITY; i++)
+    kvasir_log_model_append_note (fixture->model, "of another kind");
+  kvasir_log_model_flush (fixture->model);
+  g_assert_cmpuint (fixture->n_rows, ==, 0);
+}
+
+static void
 test_entries (Fixture *fixture, gconstpointer data)
 {
   const gint32 taken[] = { 8, 3 };
@@ -168,6 +228,8 @@ main (int argc, char **argv)
   ADD ("/ui/inspector/log-model/keeps-the-newest", test_capacity);
   ADD ("/ui/inspector/log-model/stays-true-without-a-flush", test_unattended);
   ADD ("/ui/inspector/log-model/filter-shows-one-kind", test_filter);
+  ADD ("/ui/inspector/log-model/limit-leaves-the-newest-in-places", test_limit);
+  ADD ("/ui/inspector/log-model/limit-with-few-rows", test_limit_with_few_rows);
   ADD ("/ui/inspector/log-model/entries-say-step-words-and-cells", test_entries);
   ADD ("/ui/inspector/log-model/long-data-is-cut", test_long_data);
   return g_test_run ();
