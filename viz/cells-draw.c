@@ -77,31 +77,67 @@ draw_row_labels (KvasirCanvas *canvas, const KvasirGrid *grid, double unit)
           kvasir_format_count ((gint64) (grid->first_row + row) * grid->per_row).s);
 }
 
+/* Where the word stands that names the cell of the head. */
+static KvasirRect
+place_head (KvasirCanvas *canvas, const KvasirGrid *grid, const KvasirRect *cell)
+{
+  double unit = kvasir_canvas_get_unit (canvas);
+  double width = kvasir_canvas_measure (canvas, KVASIR_STYLE_STRONG, _ ("head")) + 12 * unit;
+  gboolean right = cell->x + 10 + width < grid->rect.x + grid->rect.w;
+  /* Above the first rows stands the line of text. */
+  double y = cell->y > grid->rect.y + 18 * unit ? cell->y - 9 : cell->y + 10 * unit;
+  return (KvasirRect){ right ? cell->x + 10 : cell->x - 10 - width, y - 8 * unit, width,
+                       16 * unit };
+}
+
+static gboolean
+find_head (const KvasirGrid *grid, guint head, KvasirRect *cell)
+{
+  return kvasir_grid_get_rect (grid, head < grid->n_cells ? head : 0, cell);
+}
+
 static void
 draw_head (KvasirCanvas *canvas, const KvasirGrid *grid, guint head)
 {
   KvasirRect cell;
   cairo_t *cr = kvasir_canvas_get_cairo (canvas);
-  double unit = kvasir_canvas_get_unit (canvas);
-  if (!kvasir_grid_get_rect (grid, head < grid->n_cells ? head : 0, &cell))
+  if (!find_head (grid, head, &cell))
     return;
+  KvasirRect tag = place_head (canvas, grid, &cell);
   kvasir_canvas_fill (canvas, KVASIR_RGB_WHITE, (KvasirRect){ cell.x - 1, cell.y, 2, cell.h });
   kvasir_palette_set_source (cr, KVASIR_RGB_WHITE, 1);
   cairo_move_to (cr, cell.x - 6, cell.y - 8);
   cairo_line_to (cr, cell.x + 6, cell.y - 8);
   cairo_line_to (cr, cell.x, cell.y - 1);
   cairo_fill (cr);
-  double half = kvasir_canvas_measure (canvas, KVASIR_STYLE_STRONG, _ ("head")) / 2 + 6 * unit;
-  gboolean right = cell.x + 10 + 2 * half < grid->rect.x + grid->rect.w;
-  /* Above the first rows stands the line of text. */
-  kvasir_canvas_tag (canvas, right ? cell.x + 10 + half : cell.x - 10 - half,
-                     cell.y > grid->rect.y + 18 * unit ? cell.y - 9 : cell.y + 10 * unit,
-                     KVASIR_RGB_WHITE, _ ("head"));
+  kvasir_canvas_tag (canvas, tag.x + tag.w / 2, tag.y + tag.h / 2, KVASIR_RGB_WHITE, _ ("head"));
+}
+
+/* The right end of words of @width in the line around @y: that of the grid, or left of the head's
+ * word, which would hide them. */
+static double
+find_room (KvasirCanvas *canvas,
+           const KvasirGrid *grid,
+           const KvasirStreamShot *stream,
+           double y,
+           double width)
+{
+  KvasirRect cell;
+  double unit = kvasir_canvas_get_unit (canvas);
+  double right = grid->rect.x + grid->rect.w - 4;
+  if (!find_head (grid, stream->head, &cell))
+    return right;
+  KvasirRect tag = place_head (canvas, grid, &cell);
+  gboolean beside = fabs (tag.y + tag.h / 2 - y) >= 16 * unit;
+  if (beside || tag.x + tag.w < right - width || tag.x > right)
+    return right;
+  return MIN (tag.x, cell.x) - 8;
 }
 
 static void
-draw_horizon (KvasirCanvas *canvas, const KvasirGrid *grid, guint n_kv)
+draw_horizon (KvasirCanvas *canvas, const KvasirGrid *grid, const KvasirStreamShot *stream)
 {
+  guint n_kv = stream->n_kv;
   guint row = (n_kv + grid->per_row - 1) / grid->per_row;
   double y = grid->rect.y + ((double) row - grid->first_row) * grid->cell_h / grid->scale;
   double right = grid->rect.x + grid->rect.w;
@@ -109,15 +145,17 @@ draw_horizon (KvasirCanvas *canvas, const KvasirGrid *grid, guint n_kv)
     return;
   g_autofree char *text = g_strdup_printf (_ ("read up to %s"), kvasir_format_count (n_kv).s);
   double unit = kvasir_canvas_get_unit (canvas);
+  double width = kvasir_canvas_measure (canvas, KVASIR_STYLE_STRONG, text);
   kvasir_canvas_line (canvas, 0xB79A2A, 2, 6,
                       (const double[4]){ grid->rect.x, y - 0.5, right, y - 0.5 });
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_STRONG, KVASIR_RGB_HORIZON);
   /* What lies below the line is free, so the words hide nothing there. */
   if (row < grid->first_row + grid->n_visible)
-    kvasir_canvas_text_right (canvas, right - 4, y + 9 * unit, text);
+    kvasir_canvas_text_right (canvas, find_room (canvas, grid, stream, y + 9 * unit, width),
+                              y + 9 * unit, text);
   else
     kvasir_canvas_tag (canvas,
-                       right - kvasir_canvas_measure (canvas, KVASIR_STYLE_STRONG, text) / 2 - 6,
+                       find_room (canvas, grid, stream, y - 10 * unit, width) - width / 2 - 2,
                        y - 10 * unit, KVASIR_RGB_HORIZON, text);
 }
 
@@ -135,7 +173,7 @@ draw_lane (KvasirCellsView *self, KvasirCanvas *canvas, const KvasirCellsLane *l
   kvasir_cells_view_draw_labels (self, canvas, lane);
   if (kvasir_cells_view_is_recurrent (self, lane))
     return;
-  draw_horizon (canvas, &lane->grid, stream->n_kv);
+  draw_horizon (canvas, &lane->grid, stream);
   draw_head (canvas, &lane->grid, stream->head);
 }
 

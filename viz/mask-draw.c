@@ -243,7 +243,9 @@ draw_waterfall_words (const KvasirMaskPanel *self, KvasirCanvas *canvas)
   kvasir_canvas_set_pen (canvas, KVASIR_STYLE_TICK, KVASIR_RGB_DIM);
   if (self->waterfall.h >= 26 * unit)
     kvasir_canvas_text_right (canvas, self->plot.x - 10, self->waterfall.y + 7 * unit, oldest);
-  kvasir_canvas_text_right (canvas, self->plot.x - 10, bottom - 7 * unit, _ ("now"));
+  kvasir_canvas_text_right (canvas, self->plot.x - 10,
+                            MAX (bottom - 7 * unit, self->waterfall.y + self->waterfall.h / 2),
+                            _ ("now"));
   draw_ticks (self, canvas, bottom + 11 * unit, FALSE);
 }
 

@@ -115,6 +115,33 @@ test_cells_colors (Fixture *fixture, gconstpointer data)
   cairo_surface_destroy (surface);
 }
 
+static guint
+count_horizon (Fake *fake, guint head)
+{
+  g_autoptr (KvasirView) view = kvasir_cells_view_new ();
+  fake->head = head;
+  g_autoptr (KvasirCellsShot) cells = fake_make_cells (fake);
+  KvasirVizData data = { cells, NULL, NULL, fake->step };
+  cairo_surface_t *surface = draw (view, &data, 676, 400);
+  guint n = count_pixels (surface, KVASIR_RGB_HORIZON);
+  cairo_surface_destroy (surface);
+  return n;
+}
+
+/* Wherever the head stands, its word hides nothing of the horizon's. */
+static void
+test_cells_horizon (void)
+{
+  g_autoptr (Fake) fake = fake_new (4096, 1);
+  fake_put (fake, 0, 1, 0, 1, 1);
+  fake->n_kv = 256;
+  fake->step = 1000;
+  guint whole = count_horizon (fake, 3000);
+  g_assert_cmpuint (whole, >, 20);
+  for (guint head = 0; head <= 640; head += 5)
+    g_assert_cmpuint (count_horizon (fake, head) * 10, >=, whole * 8);
+}
+
 /* In every row of a picture with several cells per pixel the colours keep their share. */
 static void
 test_cells_buckets (void)
@@ -523,6 +550,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   ADD ("/viz/cells/pixels-have-their-owners-colour", test_cells_colors);
   g_test_add_func ("/viz/cells/buckets-keep-the-share-of-colours", test_cells_buckets);
+  g_test_add_func ("/viz/cells/head-hides-no-horizon", test_cells_horizon);
   ADD ("/viz/cells/legend-adds-up-to-all-cells", test_cells_legend);
   ADD ("/viz/cells/details-name-the-cell", test_cells_details);
   ADD ("/viz/cells/prices-of-keys-and-values", test_cell_prices);
