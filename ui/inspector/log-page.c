@@ -23,6 +23,7 @@ struct _KvasirLogPage
   GtkWidget *filter;
   GtkWidget *note;
   GtkWidget *scrolled;
+  GtkWidget *nothing; /* why the list is empty */
   guint flush_source;
   gint64 flushed_us;
   gboolean following;
@@ -233,6 +234,12 @@ kvasir_log_page_set_following (KvasirLogPage *self, gboolean following)
       queue_flush (self);
       queue_scroll (self);
     }
+}
+
+static void
+items_changed_cb (GListModel *model, guint position, guint n_removed, guint n_added, gpointer self)
+{
+  gtk_widget_set_visible (KVASIR_LOG_PAGE (self)->nothing, g_list_model_get_n_items (model) == 0);
 }
 
 /* ---- scrolling */
@@ -465,6 +472,28 @@ make_list (KvasirLogPage *self)
   return list;
 }
 
+/* The list, and what stands in its place while there is none. */
+static GtkWidget *
+make_content (KvasirLogPage *self)
+{
+  GtkWidget *overlay = gtk_overlay_new ();
+  self->scrolled = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scrolled), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scrolled), make_list (self));
+  self->nothing =
+      gtk_label_new (_ ("Nothing to list yet: events are noted while the inspector is open."));
+  gtk_label_set_wrap (GTK_LABEL (self->nothing), TRUE);
+  gtk_widget_add_css_class (self->nothing, "inspector-empty-text");
+  gtk_widget_set_halign (self->nothing, GTK_ALIGN_CENTER);
+  gtk_widget_set_valign (self->nothing, GTK_ALIGN_CENTER);
+  g_signal_connect_object (self->model, "items-changed", G_CALLBACK (items_changed_cb), self, 0);
+  gtk_overlay_set_child (GTK_OVERLAY (overlay), self->scrolled);
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->nothing);
+  gtk_widget_set_vexpand (overlay, TRUE);
+  return overlay;
+}
+
 static void
 kvasir_log_page_init (KvasirLogPage *self)
 {
@@ -480,14 +509,9 @@ kvasir_log_page_init (KvasirLogPage *self)
   gtk_widget_add_css_class (bar, "log-bar");
   gtk_box_append (GTK_BOX (bar), self->filter);
   gtk_box_append (GTK_BOX (bar), self->note);
-  self->scrolled = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scrolled), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scrolled), make_list (self));
-  gtk_widget_set_vexpand (self->scrolled, TRUE);
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   gtk_box_append (GTK_BOX (self->box), bar);
-  gtk_box_append (GTK_BOX (self->box), self->scrolled);
+  gtk_box_append (GTK_BOX (self->box), make_content (self));
   gtk_widget_set_parent (self->box, GTK_WIDGET (self));
   kvasir_quiet_bar_add (GTK_SCROLLED_WINDOW (self->scrolled));
   update_bar (self);

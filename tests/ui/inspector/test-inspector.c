@@ -340,6 +340,35 @@ test_page (Fixture *fixture, gconstpointer data)
 
 /* ---- the log and the text form */
 
+/* Whether a label that is to be seen in @widget begins with @text. */
+static gboolean
+shows_label (GtkWidget *widget, const char *text)
+{
+  if (!gtk_widget_get_visible (widget))
+    return FALSE;
+  if (GTK_IS_LABEL (widget) && g_str_has_prefix (gtk_label_get_text (GTK_LABEL (widget)), text))
+    return TRUE;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (shows_label (child, text))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+test_empty_log (Fixture *fixture, gconstpointer data)
+{
+  KvasirInspector *self = fixture->inspector;
+  KvasirLogModel *model = kvasir_log_page_get_model (self->log);
+  g_assert_true (shows_label (GTK_WIDGET (self->log), "Nothing to list yet"));
+  kvasir_log_model_append_note (model, "a note");
+  kvasir_log_model_flush (model);
+  g_assert_false (shows_label (GTK_WIDGET (self->log), "Nothing to list yet"));
+  kvasir_log_model_set_filter (model, 0);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (model)), ==, 0);
+  g_assert_true (shows_label (GTK_WIDGET (self->log), "Nothing to list yet"));
+}
+
 static void
 test_log_line (Fixture *fixture, gconstpointer data)
 {
@@ -422,6 +451,7 @@ main (int argc, char **argv)
   ADD ("/ui/inspector/lock-pauses-and-goes-along-between-pages", test_lock);
   ADD ("/ui/inspector/shows-the-cells-of-a-message", test_message);
   ADD ("/ui/inspector/page-is-a-property", test_page);
+  ADD ("/ui/inspector/empty-log-says-why", test_empty_log);
   ADD ("/ui/inspector/line-of-the-log-stands-for-its-cells", test_log_line);
   ADD ("/ui/inspector/text-form-tells-the-page", test_text_form);
   ADD ("/ui/inspector/destroyed-in-the-middle-of-an-answer", test_destroyed_while_writing);
