@@ -1,11 +1,14 @@
 /* Our end of the comparison with other programs; peer.py drives it.
  *
- *   bench-leg FILE --prefill N | --decode | --load [--depth N] [--type f16|q8_0] [--threads N]
+ *   bench-leg FILE --prefill N | --decode | --step N | --load [--depth N] [--type f16|q8_0]
+ *             [--threads N]
  *
  * Loads, warms up and prints one line of JSON: the time from opening the file to the first token,
  * what the memory was planned to take, and what a few tokens are continued with, which the other
- * programs must continue them with too. Then each line of the input, a number of seconds, is one
- * measurement, answered by a line with tokens per second. With --load it ends after the first. */
+ * programs must continue them with too. A step has N tokens, all of whose logits are asked for, as
+ * when guesses are checked or several chats written. Then each line of the input, a number of
+ * seconds, is one measurement, answered by a line with tokens per second. With --load it ends after
+ * the first. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -18,6 +21,7 @@
 #define N_MORE 256
 /* Tokens written before the cache is set back to its depth. */
 #define N_DECODE 32
+#define MAX_STEP N_DECODE
 #define N_PROMPT 16
 #define N_GREEDY 16
 /* What the prompt draws its tokens from, but the first, which are often special. */
@@ -29,6 +33,7 @@
 typedef struct
 {
   gint n_prefill; /* 0: write tokens */
+  gint n_step;    /* of them at once */
   gint depth;     /* in the cache beforehand */
   gint n_threads;
   gboolean only_load;
@@ -51,13 +56,28 @@ get_seconds (void)
 }
 
 static void
-decode (Leg *leg, const gint32 *tokens, guint n_tokens)
+decode_batch (Leg *leg, const KvasirBatch *batch)
 {
-  const KvasirBatch batch = { .n_tokens = n_tokens, .tokens = tokens };
   g_autoptr (GError) error = NULL;
 
-  if (kvasir_context_decode (leg->context, &batch, &error) != KVASIR_DECODE_OK)
+  if (kvasir_context_decode (leg->context, batch, &error) != KVASIR_DECODE_OK)
     g_error ("%s", error->message);
+}
+
+static void
+decode (Leg *leg, const gint32 *tokens, guint n_tokens)
+{
+  decode_batch (leg, &(KvasirBatch){ .n_tokens = n_tokens, .tokens = tokens });
+}
+
+/* All its logits are asked for. */
+static void
+decode_step (Leg *leg, const gint32 *tokens, guint n_tokens)
+{
+  guint8 outputs[MAX_STEP];
+
+  memset (outputs, 1, sizeof outputs);
+  decode_batch (leg, &(KvasirBatch){ .n_tokens = n_tokens, .tokens = tokens, .outputs = outputs });
 }
 
 static void
@@ -195,7 +215,7 @@ static guint
 run_once (Leg *leg)
 {
   KvasirMemory *memory = kvasir_context_get_memory (leg->context);
-  const guint n_prefill = (guint) leg->args->n_prefill;
+  const guint n_prefill = (guint) leg->args->n_prefill, n_step = (guint) leg->args->n_step;
 
   if (n_prefill > 0)
     {
@@ -204,9 +224,9 @@ run_once (Leg *leg)
       return n_prefill;
     }
   kvasir_memory_seq_rm (memory, 0, leg->args->depth, -1);
-  for (guint i = 0; i < N_DECODE; i++)
-    decode (leg, leg->tokens + i, 1);
-  return N_DECODE;
+  for (guint i = 0; i + n_step <= N_DECODE; i += n_step)
+    decode_step (leg, leg->tokens + i, n_step);
+  return N_DECODE / n_step * n_step;
 }
 
 static double
@@ -275,6 +295,7 @@ parse (LegArgs *args, int *argc, char ***argv)
   const GOptionEntry entries[] = {
     { "prefill", 0, 0, G_OPTION_ARG_INT, &args->n_prefill, "Read prompts of N tokens", "N" },
     { "decode", 0, 0, G_OPTION_ARG_NONE, &decodes, "Write tokens", NULL },
+    { "step", 0, 0, G_OPTION_ARG_INT, &args->n_step, "Write N tokens at once", "N" },
     { "load", 0, 0, G_OPTION_ARG_NONE, &args->only_load, "Load and end", NULL },
     { "depth", 0, 0, G_OPTION_ARG_INT, &args->depth, "Tokens in the cache beforehand", "N" },
     { "type", 0, 0, G_OPTION_ARG_STRING, &args->type, "Type of the cache", "TYPE" },
@@ -286,8 +307,11 @@ parse (LegArgs *args, int *argc, char ***argv)
 
   g_option_context_add_main_entries (context, entries, NULL);
   if (g_option_context_parse (context, argc, argv, &error) && *argc == 2 &&
-      (args->n_prefill > 0) + decodes + args->only_load == 1)
-    return TRUE;
+      (args->n_prefill > 0) + decodes + (args->n_step > 0) + args->only_load == 1)
+    {
+      args->n_step = CLAMP (args->n_step, 1, MAX_STEP);
+      return TRUE;
+    }
   g_printerr ("%s\n", error != NULL ? error->message : "one file and one thing to do expected");
   return FALSE;
 }
