@@ -95,7 +95,7 @@ take_block (const KvasirType type, const bool is_packed, Group *group, Sixteen *
   group->next += 16 * size;
 }
 
-/* Block @b of sixteen rows. */
+/* A block of sixteen rows. */
 INLINE void
 add_block (const KvasirType type,
            const bool is_packed,
@@ -125,17 +125,51 @@ fetch_behind (const bool is_packed, const uint8_t *line)
   _mm_prefetch ((const char *) line + (is_packed ? PACKED_NEAR : 0), _MM_HINT_T0);
 }
 
-/* Lines of what is fetched ahead while run @i of eight is multiplied. */
+/* Lines of what is fetched ahead while part @i of @n of a block is multiplied. */
 INLINE void
-fetch_eighth (const bool is_packed, const uint8_t *next, const size_t n_bytes, const int i)
+fetch_part (
+    const bool is_packed, const uint8_t *next, const size_t n_bytes, const int i, const int n)
 {
-  const size_t n_lines = (n_bytes + 63) / 64;
+  const size_t n_lines = (n_bytes + 63) / 64, parts = (size_t) n, part = (size_t) i;
 
-  for (size_t line = n_lines * (size_t) i / 8; line < n_lines * (size_t) (i + 1) / 8; line++)
+  for (size_t line = n_lines * part / parts; line < n_lines * (part + 1) / parts; line++)
     fetch_behind (is_packed, next + 64 * line);
 }
 
-/* Block @b of sixteen rows with n tokens. */
+/* A block of sixteen rows with one token. */
+INLINE void
+add_sixteen_k_alone (const KvasirType type,
+                     const bool is_packed,
+                     const uint8_t *block,
+                     SixteenActs *acts,
+                     Group *group)
+{
+  const int n_parts = get_n_parts (type), n_dwords = 8 / n_parts;
+  const SixteenScales s = load_sixteen_scales (type, block);
+
+#pragma GCC unroll 16
+  for (int run = 0; run < 8 * n_parts; run++)
+    {
+      const int i = run / n_parts, first = run % n_parts * n_dwords;
+      LaneDots dots;
+      __m512 d, m;
+      if (first == 0)
+        fetch_part (is_packed, group->next, 16 * get_k_block_bytes (type), i, 8);
+      clear_dots (&dots, 1);
+#pragma GCC unroll 8
+      for (int j = first; j < first + n_dwords; j++)
+        add_tokens (&dots, load_four_elements (type, block, i, j), acts, 32 * i + 4 * j, 1, true);
+      get_run_scales (type, &s, run, &d, &m);
+      add_scaled_dots (&dots, d, m, acts, run, n_parts, 1, true, &group->sums);
+      /* Loads of all runs before the first product would be more than the registers hold. */
+      __asm__ volatile("" ::: "memory");
+    }
+  group->next += 16 * get_k_block_bytes (type);
+  advance_acts (acts, 8, n_parts, 1, true);
+}
+
+/* A block of sixteen rows with n tokens, some blocks of 32 at a time: all eight would be more code
+ * than a processor keeps decoded. */
 INLINE void
 add_sixteen_k (const KvasirType type,
                const bool is_packed,
@@ -145,43 +179,33 @@ add_sixteen_k (const KvasirType type,
                const bool is_fine,
                Group *group)
 {
-  const int n_parts = get_n_parts (type), n_dwords = 8 / n_parts;
-  const SixteenScales s = load_sixteen_scales (type, block);
+  const int n_parts = get_n_parts (type), n_dwords = 8 / n_parts, n_blocks = get_turn_blocks (type);
+  const size_t n_bytes = 16 * get_k_block_bytes (type) / (size_t) (8 / n_blocks);
+  SixteenTurn turn = begin_turn (type, block);
   __m512 scales[16][2];
 
-  if (n > 1)
+  spread_scales (type, block, scales);
+  for (const __m512 (*scale)[2] = scales; scale < scales + 8 * n_parts; scale += n_parts * n_blocks)
     {
-#pragma GCC unroll 16
-      for (int run = 0; run < 8 * n_parts; run++)
-        get_run_scales (type, &s, run, &scales[run][0], &scales[run][1]);
-      __asm__ volatile("" : : "r"(scales) : "memory");
-    }
-#pragma GCC unroll 16
-  for (int run = 0; run < 8 * n_parts; run++)
-    {
-      const int i = run / n_parts, first = run % n_parts * n_dwords;
-      LaneDots dots;
-      __m512 d, m;
-      if (first == 0)
-        fetch_eighth (is_packed, group->next, 16 * get_k_block_bytes (type), i);
-      clear_dots (&dots, n);
 #pragma GCC unroll 8
-      for (int j = first; j < first + n_dwords; j++)
-        add_tokens (&dots, load_four_elements (type, block, i, j), acts, 32 * i + 4 * j, n,
-                    is_fine);
-      if (n > 1)
+      for (int run = 0; run < n_blocks * n_parts; run++)
         {
-          d = scales[run][0];
-          m = scales[run][1];
+          const int i = run / n_parts, first = run % n_parts * n_dwords;
+          LaneDots dots;
+          if (first == 0)
+            fetch_part (is_packed, group->next, n_bytes, i, n_blocks);
+          clear_dots (&dots, n);
+#pragma GCC unroll 8
+          for (int j = first; j < first + n_dwords; j++)
+            add_tokens (&dots, load_four_of_turn (type, &turn, i, j), acts, 32 * i + 4 * j, n,
+                        is_fine);
+          add_scaled_dots (&dots, scale[run][0], scale[run][1], acts, run, n_parts, n, is_fine,
+                           &group->sums);
         }
-      else
-        get_run_scales (type, &s, run, &d, &m);
-      add_scaled_dots (&dots, d, m, acts, run, n_parts, n, is_fine, &group->sums);
-      /* Loads of all runs before the first product would be more than the registers hold. */
-      __asm__ volatile("" ::: "memory");
+      group->next += n_bytes;
+      advance_acts (acts, n_blocks, n_parts, n, is_fine);
+      next_turn (type, &turn);
     }
-  group->next += 16 * get_k_block_bytes (type);
-  advance_acts (acts, 8, n_parts, n, is_fine);
 }
 
 /* All blocks of sixteen rows. */
@@ -207,7 +231,11 @@ add_blocks (const KvasirProduct *p,
       const size_t size = get_k_block_bytes (type);
       if (!is_packed)
         turn_sixteen_k (type, group->rows, turned);
-      add_sixteen_k (type, is_packed, is_packed ? group->rows[0] : turned, acts, n, is_fine, group);
+      const uint8_t *block = is_packed ? group->rows[0] : turned;
+      if (n == 1)
+        add_sixteen_k_alone (type, is_packed, block, acts, group);
+      else
+        add_sixteen_k (type, is_packed, block, acts, n, is_fine, group);
       for (int i = 0; i < (is_packed ? 1 : 16); i++)
         group->rows[i] += is_packed ? 16 * size : size;
     }

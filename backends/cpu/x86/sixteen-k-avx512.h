@@ -137,3 +137,76 @@ load_four_elements (const KvasirType type, const uint8_t *block, const int i, co
       return _mm512_and_si512 (choose_bits (x, y, 15), _mm512_set1_epi8 (63));
     }
 }
+
+/* Blocks of 32 that are taken together, which differ from those before and behind by where they lie
+ * alone. */
+INLINE int
+get_turn_blocks (const KvasirType type)
+{
+  return type == KVASIR_TYPE_Q6_K ? 4 : 2;
+}
+
+typedef struct
+{
+  const uint8_t *low;  /* vectors with four bits of each element */
+  const uint8_t *high; /* with more of them */
+  __m512i rotation;    /* Q5_K: of the first block's highest bits to where they belong */
+} SixteenTurn;
+
+INLINE SixteenTurn
+begin_turn (const KvasirType type, const uint8_t *block)
+{
+  switch (type)
+    {
+    case KVASIR_TYPE_Q4_K:
+      return (SixteenTurn){ .low = block + 64 * 4 };
+    case KVASIR_TYPE_Q5_K:
+      return (SixteenTurn){ block + 64 * 12, block + 64 * 4, _mm512_set1_epi32 (4) };
+    default:
+      return (SixteenTurn){ .low = block, .high = block + 64 * 32 };
+    }
+}
+
+INLINE void
+next_turn (const KvasirType type, SixteenTurn *turn)
+{
+  turn->low += type == KVASIR_TYPE_Q6_K ? 64 * 16 : 64 * 8;
+  if (type == KVASIR_TYPE_Q5_K)
+    turn->rotation = _mm512_sub_epi32 (turn->rotation, _mm512_set1_epi32 (2));
+  if (type == KVASIR_TYPE_Q6_K)
+    turn->high += 64 * 8;
+}
+
+/* Elements [32 i + 4 j, 32 i + 4 j + 4) of each row. */
+INLINE __m512i
+load_four_of_turn (const KvasirType type, const SixteenTurn *turn, const int i, const int j)
+{
+  __m512i x, y;
+
+  switch (type)
+    {
+    case KVASIR_TYPE_Q4_K:
+      x = move_bits (load_vector (turn->low, j), i * -4);
+      return _mm512_and_si512 (x, _mm512_set1_epi8 (15));
+    case KVASIR_TYPE_Q5_K:
+      x = move_bits (load_vector (turn->low, j), i * -4);
+      y = _mm512_sub_epi32 (turn->rotation, _mm512_set1_epi32 (i));
+      y = _mm512_rolv_epi32 (load_vector (turn->high, j), y);
+      return _mm512_and_si512 (choose_bits (x, y, 15), _mm512_set1_epi8 (31));
+    default:
+      x = move_bits (load_vector (turn->low, i % 2 * 8 + j), i / 2 * -4);
+      y = move_bits (load_vector (turn->high, j), 4 - i * 2);
+      return _mm512_and_si512 (choose_bits (x, y, 15), _mm512_set1_epi8 (63));
+    }
+}
+
+/* Scales and minimums of all runs. */
+INLINE void
+spread_scales (const KvasirType type, const uint8_t *block, __m512 scales[16][2])
+{
+  const SixteenScales s = load_sixteen_scales (type, block);
+
+#pragma GCC unroll 16
+  for (int run = 0; run < 8 * get_n_parts (type); run++)
+    get_run_scales (type, &s, run, &scales[run][0], &scales[run][1]);
+}
