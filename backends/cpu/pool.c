@@ -94,6 +94,10 @@ kvasir_pool_work (KvasirPoolWorker *worker)
 
   atomic_store_explicit (&worker->cpu, sched_getcpu (), memory_order_relaxed);
   pool->fn (pool->data, worker->index);
+  /* A visitor that was not sent away found nothing left to do, and would come back for more until
+   * the caller, perhaps without a processor, ends the run. */
+  if (atomic_load (&pool->visitor) == worker->index && !kvasir_pool_is_turn_over (pool))
+    atomic_fetch_and (&pool->gate, ~KVASIR_GATE_OPEN);
   atomic_fetch_add (&pool->n_done, 1);
   kvasir_pool_wake (pool, &pool->held);
 }

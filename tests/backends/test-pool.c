@@ -161,6 +161,32 @@ test_visitors_change (void)
   free_work (work);
 }
 
+static void
+come_late (void *data, int thread)
+{
+  Work *work = data;
+
+  atomic_fetch_add (&work->n_calls[thread], 1);
+  if (thread == 0)
+    g_usleep (10000);
+}
+
+/* At most once in each turn, and ten milliseconds are about ten of them. */
+static void
+test_run_is_over (void)
+{
+  Work *work = make_work ();
+
+  kvasir_pool_invite (work->pool, 1);
+  for (int i = 0; i < 5; i++)
+    {
+      work->n_calls[1] = 0;
+      kvasir_pool_run (work->pool, 1, come_late, work);
+      g_assert_cmpint (work->n_calls[1], <=, 30);
+    }
+  free_work (work);
+}
+
 /* ---- a plan whose second thread is left out */
 
 enum
@@ -228,6 +254,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/backends/pool/visitor-comes-again", test_visitor_comes_again);
   g_test_add_func ("/backends/pool/visitors-change", test_visitors_change);
+  g_test_add_func ("/backends/pool/no-visits-when-the-run-is-over", test_run_is_over);
   g_test_add_func ("/backends/plan/visitors-change-no-results", test_visited_plan);
   return g_test_run ();
 }
