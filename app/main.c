@@ -32,13 +32,7 @@ find_isa (const char *name, KvasirCpuIsa *isa)
 {
   if (name == NULL)
     return TRUE;
-  for (int i = KVASIR_CPU_ISA_SCALAR; i < KVASIR_CPU_N_ISAS; i++)
-    if (g_str_equal (kvasir_cpu_isa_get_name (i), name))
-      {
-        *isa = i;
-        return kvasir_cpu_isa_is_available (i);
-      }
-  return FALSE;
+  return kvasir_cpu_isa_find (name, isa) && kvasir_cpu_isa_is_available (*isa);
 }
 
 static gboolean

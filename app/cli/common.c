@@ -121,18 +121,14 @@ find_isa (const char *name, KvasirCpuIsa *isa, GError **error)
   *isa = KVASIR_CPU_ISA_AUTO;
   if (name == NULL)
     return TRUE;
-  for (int i = KVASIR_CPU_ISA_SCALAR; i < KVASIR_CPU_N_ISAS; i++)
-    if (strcmp (name, kvasir_cpu_isa_get_name ((KvasirCpuIsa) i)) == 0)
-      {
-        *isa = (KvasirCpuIsa) i;
-        if (kvasir_cpu_isa_is_available (*isa))
-          return TRUE;
-        g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_MODEL,
-                     "--isa %s: this processor does not have it", name);
-        return FALSE;
-      }
-  g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
-               "--isa: scalar, avx2, avx-vnni, avx512-vnni or amx expected, \"%s\" found", name);
+  if (!kvasir_cpu_isa_find (name, isa))
+    g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_USAGE,
+                 "--isa: scalar, avx2, avx-vnni, avx512-vnni or amx expected, \"%s\" found", name);
+  else if (!kvasir_cpu_isa_is_available (*isa))
+    g_set_error (error, KVASIR_CLI_ERROR, KVASIR_EXIT_MODEL,
+                 "--isa %s: this processor does not have it", name);
+  else
+    return TRUE;
   return FALSE;
 }
 

@@ -47,6 +47,8 @@ typedef struct
 /* The name of an instruction set for people and for --isa: "scalar", "avx2", "avx-vnni",
  * "avx512-vnni", "amx", "amx-emulated". */
 const char *kvasir_cpu_isa_get_name (KvasirCpuIsa isa);
+/* The other way round; FALSE, and @isa as it was: no set is called so. */
+bool kvasir_cpu_isa_find (const char *name, KvasirCpuIsa *isa);
 /* Whether this processor runs it, and the system allows it (of AMX the first call asks). */
 bool kvasir_cpu_isa_is_available (KvasirCpuIsa isa);
 

@@ -1,6 +1,8 @@
 /* Which instruction sets the processor runs, and their kernels. */
 #include "backends/cpu/isa.h"
 
+#include <string.h>
+
 #include "backends/cpu/cpu.h"
 
 const char *
@@ -24,6 +26,18 @@ kvasir_cpu_isa_get_name (KvasirCpuIsa isa)
       return "amx-emulated";
     }
   return NULL;
+}
+
+bool
+kvasir_cpu_isa_find (const char *name, KvasirCpuIsa *isa)
+{
+  for (int i = KVASIR_CPU_ISA_SCALAR; i < KVASIR_CPU_N_ISAS; i++)
+    if (strcmp (name, kvasir_cpu_isa_get_name ((KvasirCpuIsa) i)) == 0)
+      {
+        *isa = (KvasirCpuIsa) i;
+        return true;
+      }
+  return false;
 }
 
 #ifdef KVASIR_CPU_X86

@@ -1,7 +1,7 @@
 /* Speed of the CPU kernels, as a share of what the machine can do at the same time.
  *
- *   bench-kernels [TYPE]...      all types of the table below if none is named
- *   bench-kernels blas           own products beside those of OpenBLAS
+ *   bench-kernels [ISA | TYPE]...    all sets there are and all types of the table below, where
+ * none is named bench-kernels blas               own products beside those of OpenBLAS
  *
  * Decode: one token against a matrix larger than the caches, in GB/s of weights, and how much
  * longer a few tokens take. Prefill: 512 tokens against a small matrix, in Gop/s. The last lines
@@ -22,10 +22,11 @@
 #define MEMORY_BYTES ((SHIFT_BYTES + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE)
 #define LEG_SECONDS 0.03
 
-static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,  KVASIR_TYPE_Q8_0,
-                                    KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q4_0, KVASIR_TYPE_Q5_0,
-                                    KVASIR_TYPE_Q2_K, KVASIR_TYPE_Q3_K, KVASIR_TYPE_Q4_K,
-                                    KVASIR_TYPE_Q5_K, KVASIR_TYPE_Q6_K, KVASIR_TYPE_IQ4_XS };
+static const KvasirType types[] = { KVASIR_TYPE_F32,  KVASIR_TYPE_F16,    KVASIR_TYPE_Q8_0,
+                                    KVASIR_TYPE_Q4_1, KVASIR_TYPE_Q4_0,   KVASIR_TYPE_Q5_0,
+                                    KVASIR_TYPE_Q5_1, KVASIR_TYPE_IQ4_NL, KVASIR_TYPE_MXFP4,
+                                    KVASIR_TYPE_Q2_K, KVASIR_TYPE_Q3_K,   KVASIR_TYPE_Q4_K,
+                                    KVASIR_TYPE_Q5_K, KVASIR_TYPE_Q6_K,   KVASIR_TYPE_IQ4_XS };
 
 static double
 time_model (BenchModel *model, int n_tokens, int n_kv)
@@ -83,12 +84,15 @@ bench_prefill (KvasirCpuIsa isa, int n_threads, KvasirType type, double roof)
 static void
 bench_type (KvasirCpuIsa isa, int n_threads, KvasirType type, const void *memory)
 {
-  int wide = isa != KVASIR_CPU_ISA_AVX2 && isa != KVASIR_CPU_ISA_AVX_VNNI;
+  BenchInt8 kind = isa == KVASIR_CPU_ISA_AVX2       ? BENCH_INT8_AVX2
+                   : isa == KVASIR_CPU_ISA_AVX_VNNI ? BENCH_INT8_AVX_VNNI
+                                                    : BENCH_INT8_AVX512;
   int is_int8 = kvasir_type_get_block_len ((int) type) >= 32;
   double read = bench_probe_read (memory, DECODE_BYTES, n_threads), roof = 0;
 
   if (isa != KVASIR_CPU_ISA_SCALAR)
-    roof = is_int8 ? bench_probe_int8 (wide, n_threads) : bench_probe_f32 (wide, n_threads);
+    roof = is_int8 ? bench_probe_int8 (kind, n_threads)
+                   : bench_probe_f32 (kind == BENCH_INT8_AVX512, n_threads);
   printf ("%-11s %d thread%s %-5s", kvasir_cpu_isa_get_name (isa), n_threads,
           n_threads > 1 ? "s" : " ", kvasir_type_get_name ((int) type));
   bench_decode (isa, n_threads, type, read);
@@ -124,13 +128,20 @@ bench_blas (KvasirCpuIsa isa, int n_threads, KvasirType type)
     }
 }
 
+/* Whether @name is among the arguments, or none of its kind is. */
 static int
-is_wanted (KvasirType type, int argc, char **argv)
+is_wanted (const char *name, int is_isa, int argc, char **argv)
 {
+  KvasirCpuIsa isa;
+  int n_alike = 0;
+
   for (int i = 1; i < argc; i++)
-    if (strcmp (argv[i], kvasir_type_get_name ((int) type)) == 0)
-      return 1;
-  return argc == 1;
+    {
+      if (strcmp (argv[i], name) == 0)
+        return 1;
+      n_alike += kvasir_cpu_isa_find (argv[i], &isa) == is_isa;
+    }
+  return n_alike == 0;
 }
 
 static void
@@ -198,12 +209,13 @@ main (int argc, char **argv)
   for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++)
     for (int n_threads = 1; n_threads <= 2; n_threads++)
       {
-        if (!kvasir_cpu_isa_is_available (isas[i]))
+        if (!kvasir_cpu_isa_is_available (isas[i]) ||
+            !is_wanted (kvasir_cpu_isa_get_name (isas[i]), 1, argc, argv))
           continue;
         printf ("roof: %d thread%s read %.1f GB/s\n", n_threads, n_threads > 1 ? "s" : "",
                 bench_probe_read (memory, DECODE_BYTES, n_threads));
         for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
-          if (is_wanted (types[t], argc, argv))
+          if (is_wanted (kvasir_type_get_name ((int) types[t]), 0, argc, argv))
             bench_type (isas[i], n_threads, types[t], memory);
         bench_whole (isas[i], n_threads);
         bench_shift (isas[i], n_threads, memory);

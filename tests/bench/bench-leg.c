@@ -1,7 +1,7 @@
 /* Our end of the comparison with other programs; peer.py drives it.
  *
  *   bench-leg FILE --prefill N | --decode | --step N | --load [--depth N] [--type f16|q8_0]
- *             [--threads N]
+ *             [--threads N] [--isa NAME]
  *
  * Loads, warms up and prints one line of JSON: the time from opening the file to the first token,
  * what the memory was planned to take, and what a few tokens are continued with, which the other
@@ -38,6 +38,7 @@ typedef struct
   gint n_threads;
   gboolean only_load;
   char *type;
+  char *isa; /* (nullable) */
 } LegArgs;
 
 typedef struct
@@ -300,6 +301,7 @@ parse (LegArgs *args, int *argc, char ***argv)
     { "depth", 0, 0, G_OPTION_ARG_INT, &args->depth, "Tokens in the cache beforehand", "N" },
     { "type", 0, 0, G_OPTION_ARG_STRING, &args->type, "Type of the cache", "TYPE" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &args->n_threads, "Threads", "N" },
+    { "isa", 0, 0, G_OPTION_ARG_STRING, &args->isa, "Instruction set", "NAME" },
     G_OPTION_ENTRY_NULL,
   };
   g_autoptr (GOptionContext) context = g_option_context_new ("FILE.gguf");
@@ -327,7 +329,11 @@ main (int argc, char **argv)
   if (!parse (&args, &argc, &argv))
     return 2;
   options.n_threads = args.n_threads;
+  if (args.isa != NULL && !kvasir_cpu_isa_find (args.isa, &options.isa))
+    return 2;
   device = kvasir_cpu_device_new (&options);
+  if (device == NULL)
+    return 1;
   open_leg (&leg, device, argv[1], &args);
   print_card (&leg, argv[1]);
   if (!args.only_load)

@@ -32,14 +32,17 @@ get_larger (double a, double b)
 static Roofs
 probe (const uint8_t *memory, int n_threads)
 {
-  const int wide = kvasir_cpu_isa_is_available (KVASIR_CPU_ISA_AVX512_VNNI);
+  const BenchInt8 kind =
+      kvasir_cpu_isa_is_available (KVASIR_CPU_ISA_AVX512_VNNI) ? BENCH_INT8_AVX512
+      : kvasir_cpu_isa_is_available (KVASIR_CPU_ISA_AVX_VNNI)  ? BENCH_INT8_AVX_VNNI
+                                                               : BENCH_INT8_AVX2;
   Roofs best = { 0, 0, 0 };
 
   for (int i = 0; i < N_TRIES; i++)
     {
       best.small = get_larger (best.small, bench_probe_read (memory, SMALL_BYTES, n_threads));
       best.large = get_larger (best.large, bench_probe_read (memory, LARGE_BYTES, n_threads));
-      best.int8 = get_larger (best.int8, bench_probe_int8 (wide, n_threads));
+      best.int8 = get_larger (best.int8, bench_probe_int8 (kind, n_threads));
     }
   return best;
 }

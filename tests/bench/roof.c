@@ -147,6 +147,24 @@ int8_avx2 (const void *memory, size_t n_bytes)
   return 64.0 * N_ROUNDS * N_CHAINS;
 }
 
+__attribute__ ((target ("avx2,avxvnni"))) static double
+int8_avx_vnni (const void *memory, size_t n_bytes)
+{
+  __m256i sums[N_CHAINS], a = _mm256_set1_epi32 (0x01020304), b = _mm256_set1_epi32 (0x01010101);
+
+#pragma GCC unroll 12
+  for (int i = 0; i < N_CHAINS; i++)
+    sums[i] = _mm256_setzero_si256 ();
+  for (int round = 0; round < N_ROUNDS; round++)
+#pragma GCC unroll 12
+    for (int i = 0; i < N_CHAINS; i++)
+      {
+        sums[i] = _mm256_dpbusd_avx_epi32 (sums[i], a, b);
+        __asm__ volatile("" : "+x"(sums[i]));
+      }
+  return 64.0 * N_ROUNDS * N_CHAINS;
+}
+
 __attribute__ ((target ("avx512f"))) static double
 f32_avx512 (const void *memory, size_t n_bytes)
 {
@@ -217,9 +235,11 @@ bench_probe_read (const void *memory, size_t n_bytes, int n_threads)
 }
 
 double
-bench_probe_int8 (int use_avx512, int n_threads)
+bench_probe_int8 (BenchInt8 kind, int n_threads)
 {
-  return run_probes (use_avx512 ? int8_avx512 : int8_avx2, NULL, 0, n_threads);
+  static const ProbeFn probes[] = { int8_avx2, int8_avx_vnni, int8_avx512 };
+
+  return run_probes (probes[kind], NULL, 0, n_threads);
 }
 
 double
@@ -237,7 +257,7 @@ bench_probe_read (const void *memory, size_t n_bytes, int n_threads)
 }
 
 double
-bench_probe_int8 (int use_avx512, int n_threads)
+bench_probe_int8 (BenchInt8 kind, int n_threads)
 {
   return 0;
 }

@@ -15,9 +15,16 @@ double bench_probe_read (const void *memory, size_t n_bytes, int n_threads);
 /* GB/s of memory that @n_threads read and write back, each byte counted once. */
 double bench_probe_rewrite (void *memory, size_t n_bytes, int n_threads);
 
-/* int8 Gop/s (a multiplication and an addition are two) that @n_threads do in registers with the
- * widest integer product of AVX-512 VNNI, or of AVX2; 0 where the processor lacks it. */
-double bench_probe_int8 (int use_avx512, int n_threads);
+typedef enum
+{
+  BENCH_INT8_AVX2,
+  BENCH_INT8_AVX_VNNI,
+  BENCH_INT8_AVX512
+} BenchInt8;
+
+/* int8 Gop/s (a multiplication and an addition are two) that @n_threads do in registers with an
+ * instruction set's integer product, which the processor must have. */
+double bench_probe_int8 (BenchInt8 kind, int n_threads);
 
 /* The same for f32 fused multiply and add. */
 double bench_probe_f32 (int use_avx512, int n_threads);
