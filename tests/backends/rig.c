@@ -97,6 +97,19 @@ rig_tensor (Rig *rig, KvasirType type, gint64 ne0, gint64 ne1, gint64 ne2)
   return tensor;
 }
 
+KvasirBuffer *
+rig_pack (Rig *rig, KvasirTensor *w, gsize n_bytes)
+{
+  KvasirBufferType *type = rig->device->packed_buffer_type;
+  KvasirBuffer *buffer = type->alloc (type, type->get_alloc_bytes (type, w));
+
+  g_assert_nonnull (buffer);
+  g_assert_true (rig->device->vtable->can_pack (rig->device, w));
+  w->packed = buffer->base;
+  rig->device->vtable->pack (rig->device, w, n_bytes);
+  return buffer;
+}
+
 /* Where the type keeps its scales, halves all, in a block of @n_bytes. */
 static gsize
 get_scale_offset (KvasirType type, gsize n_bytes)

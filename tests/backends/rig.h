@@ -31,6 +31,8 @@ KvasirTensor *rig_tensor (Rig *rig, KvasirType type, gint64 ne0, gint64 ne1, gin
  * random blocks where the type can't be written. */
 KvasirTensor *
 rig_random (Rig *rig, GRand *rand, KvasirType type, gint64 ne0, gint64 ne1, gint64 ne2);
+/* Gives @w a place for the device's own order and packs @n_bytes. Returns: (transfer full) it */
+KvasirBuffer *rig_pack (Rig *rig, KvasirTensor *w, gsize n_bytes);
 /* A tensor that is the result of an operation on up to three sources (NULL: none). */
 KvasirTensor *rig_node (Rig *rig,
                         KvasirOp op,

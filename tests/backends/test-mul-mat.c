@@ -76,8 +76,14 @@ round_activations (KvasirType type, const KvasirTensor *x)
   return rounded;
 }
 
+/* @is_packed: with the weights in the order of packed.h alone. */
 static void
-check_product (KvasirCpuIsa isa, int n_threads, KvasirType type, GRand *rand, const gint64 shape[3])
+check_product (KvasirCpuIsa isa,
+               int n_threads,
+               KvasirType type,
+               GRand *rand,
+               const gint64 shape[3],
+               gboolean is_packed)
 {
   g_autoptr (Rig) rig = rig_new (isa, n_threads);
   gint64 k = shape[0], rows = shape[1], n = shape[2];
@@ -89,12 +95,21 @@ check_product (KvasirCpuIsa isa, int n_threads, KvasirType type, GRand *rand, co
   g_autofree float *rounded = round_activations (type, x);
   g_autofree double *expected = multiply (weights, rounded, bias ? bias->data : NULL, k, rows, n);
 
+  KvasirBuffer *packed = NULL;
+
+  if (is_packed)
+    {
+      packed = rig_pack (rig, w, w->nb[3]);
+      memset (w->data, 0xa5, w->nb[3]);
+    }
   g_assert_cmpint (rig_compute (rig, (int) n, 0), ==, KVASIR_STATUS_OK);
   double nmse = get_error (y->data, expected, weights, x->data, shape);
   if (!(nmse < get_bound (type, n)))
     g_test_message ("%s %s k %d rows %d tokens %d: nmse %g", kvasir_cpu_isa_get_name (isa),
                     kvasir_type_get_name ((int) type), (int) k, (int) rows, (int) n, nmse);
   g_assert_cmpfloat (nmse, <, get_bound (type, n));
+  if (packed != NULL)
+    packed->vtable->free (packed);
 }
 
 static void
@@ -112,7 +127,32 @@ test_shapes (void)
           gint64 k = block == 1 ? g_rand_int_range (rand, 1, 700)
                                 : block * g_rand_int_range (rand, 1, 1 + 1100 / (int) block);
           gint64 shape[3] = { k, n_rows[(i + t) % G_N_ELEMENTS (n_rows)], n_tokens[i] };
-          check_product (*isa, 1 + (int) i % 2, types[t], rand, shape);
+          check_product (*isa, 1 + (int) i % 2, types[t], rand, shape, FALSE);
+        }
+}
+
+static gboolean
+can_pack (KvasirCpuIsa isa, KvasirType type)
+{
+  g_autoptr (Rig) rig = rig_new (isa, 1);
+  KvasirTensor *w = rig_tensor (rig, type, 256, 16, 1);
+
+  return rig->device->vtable->can_pack (rig->device, w);
+}
+
+static void
+test_packed (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    for (gsize t = 0; t < G_N_ELEMENTS (types); t++)
+      for (int n = 1; n <= 9 && can_pack (*isa, types[t]); n++)
+        {
+          gint64 block = kvasir_type_get_block_len ((int) types[t]);
+          gint64 k = block * g_rand_int_range (rand, 1, 1 + 1100 / (int) block);
+          check_product (*isa, 1 + n % 2, types[t], rand, (gint64[]){ k, 16 * (1 + n % 3), n },
+                         TRUE);
         }
 }
 
@@ -361,6 +401,7 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/mul-mat/every-type-and-tail-equals-double", test_shapes);
   g_test_add_func ("/backends/mul-mat/extremes-do-not-overflow", test_extremes);
   g_test_add_func ("/backends/mul-mat/large-activations-stay-finite", test_large_activations);
+  g_test_add_func ("/backends/mul-mat/packed-rows-equal-double", test_packed);
   g_test_add_func ("/backends/mul-mat/rows-may-lie-apart", test_strides);
   g_test_add_func ("/backends/mul-mat/short-steps-are-as-single-tokens", test_alone);
   g_test_add_func ("/backends/mul-mat/threads-do-not-change-results", test_threads_agree);

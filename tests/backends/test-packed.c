@@ -27,20 +27,6 @@ next_packing_isa (const KvasirCpuIsa *isa)
   for (const KvasirCpuIsa *isa = next_packing_isa (rig_get_isas ()); *isa != KVASIR_CPU_ISA_AUTO;  \
        isa = next_packing_isa (isa + 1))
 
-/* Gives @w a place and packs @n_bytes of it. */
-static KvasirBuffer *
-pack (Rig *rig, KvasirTensor *w, gsize n_bytes)
-{
-  KvasirBufferType *type = rig->device->packed_buffer_type;
-  KvasirBuffer *buffer = type->alloc (type, type->get_alloc_bytes (type, w));
-
-  g_assert_nonnull (buffer);
-  g_assert_true (rig->device->vtable->can_pack (rig->device, w));
-  w->packed = buffer->base;
-  rig->device->vtable->pack (rig->device, w, n_bytes);
-  return buffer;
-}
-
 static void
 free_buffer (KvasirBuffer *buffer)
 {
@@ -55,7 +41,7 @@ check_same (Rig *rig, KvasirTensor *w, KvasirTensor *y, int n_tokens, int part)
 
   g_assert_cmpint (rig_compute (rig, n_tokens, 0), ==, KVASIR_STATUS_OK);
   native = rig_get_floats (y);
-  KvasirBuffer *buffer = pack (rig, w, w->nb[3] * (gsize) part / 100);
+  KvasirBuffer *buffer = rig_pack (rig, w, w->nb[3] * (gsize) part / 100);
   g_assert_cmpuint (w->n_packed, >=, w->nb[3] * (gsize) part / 100);
   if (w->n_packed == w->nb[3])
     memset (w->data, 0xa5, w->nb[3]);
@@ -195,6 +181,17 @@ test_impossible (void)
   }
 }
 
+/* All sets with vectors do: the tests above would find nothing amiss where none did. */
+static void
+test_offer (void)
+{
+  for (const KvasirCpuIsa *isa = rig_get_isas (); *isa != KVASIR_CPU_ISA_AUTO; isa++)
+    {
+      g_autoptr (Rig) rig = rig_new (*isa, 1);
+      g_assert_true ((rig->device->packed_buffer_type != NULL) == (*isa != KVASIR_CPU_ISA_SCALAR));
+    }
+}
+
 static void
 test_option (void)
 {
@@ -237,7 +234,7 @@ test_beside_products (void)
     pthread_t thread;
     g_assert_cmpint (rig_compute (rig, 1, 0), ==, KVASIR_STATUS_OK);
     g_autofree float *expected = rig_get_floats (y);
-    KvasirBuffer *buffer = pack (rig, w, 0);
+    KvasirBuffer *buffer = rig_pack (rig, w, 0);
     g_assert_cmpint (pthread_create (&thread, NULL, pack_slowly, &job), ==, 0);
     do
       {
@@ -261,6 +258,7 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/packed/other-shapes-and-types-are-refused", test_impossible);
   g_test_add_func ("/backends/packed/products-stay-the-same", test_products);
   g_test_add_func ("/backends/packed/rows-are-found-again", test_rows);
+  g_test_add_func ("/backends/packed/sets-with-vectors-have-it", test_offer);
   g_test_add_func ("/backends/packed/slices-stay-the-same", test_slices);
   return g_test_run ();
 }

@@ -1,349 +1,470 @@
 /* backends/cpu/x86/few-avx2.h - rows of quantised weights with a few tokens
  *
- * As few-avx512.h, but vpmaddubsw adds pairs in 16 bits: enough for weights of up to six
- * bits. Wider ones stay signed; there the sign of the weight is moved to the activation, since
- * one side must be unsigned, and no offset is left to correct. With AVX-VNNI all are unsigned, as
- * vpdpbusd adds four products in 32 bits.
+ * As few-avx512.h: sixteen rows at once, a row in each lane, with what comes next fetched ahead.
+ * Sixteen lanes are two vectors here, sides, which share the activations where registers allow.
  */
 #pragma once
 
-#include "backends/cpu/x86/blocks-k-x86.h"
-#include "backends/cpu/x86/vec-kernels.h"
+#include "backends/cpu/x86/eight-k-avx2.h"
 
-#ifdef __AVXVNNI__
-INLINE bool
-takes_signs (const KvasirType type)
+/* Tokens whose sums registers hold; four are two pairs, the second of which finds its weights in
+ * the caches. */
+#define MAX_FEW 2
+
+typedef struct
 {
-  (void) type;
-  return false;
-}
-#else
-INLINE bool
-takes_signs (const KvasirType type)
+  const int8_t *q[MAX_FEW];
+  const int8_t *fine[MAX_FEW];
+  const float *d[MAX_FEW];
+  const float *s[MAX_FEW];
+  const float *s16[MAX_FEW];
+} FewActs;
+
+INLINE FewActs
+get_few_acts (const KvasirProduct *p, int64_t token, const int n)
 {
-  return type == KVASIR_TYPE_Q8_0 || type == KVASIR_TYPE_IQ4_NL || type == KVASIR_TYPE_IQ4_XS;
-}
-#endif
+  FewActs acts;
 
-INLINE __m256i
-load_bytes (const KvasirType type, const uint8_t *block)
-{
-  return takes_signs (type) ? load_signed (type, block) : load_unsigned (type, block);
-}
-
-/* Sums of two neighbours in 16 bits. */
-INLINE __m256i
-multiply_pairs (const bool is_signed, __m256i w, __m256i q)
-{
-  if (is_signed)
-    return _mm256_maddubs_epi16 (_mm256_abs_epi8 (w), _mm256_sign_epi8 (q, w));
-  return _mm256_maddubs_epi16 (w, q);
-}
-
-INLINE __m256i
-widen_pairs (__m256i pairs)
-{
-  return _mm256_madd_epi16 (pairs, _mm256_set1_epi16 (1));
-}
-
-/* Sums of four neighbours with activations of sixteen bits, as floats. */
-#ifdef __AVXVNNI__
-INLINE __m256
-multiply_fine (const KvasirType type, __m256i w, const int8_t *q, const int8_t *fine)
-{
-  const __m256i qs = _mm256_loadu_si256 ((const void *) q);
-  const __m256i fines = _mm256_loadu_si256 ((const void *) fine);
-  __m256i high = _mm256_dpbusd_avx_epi32 (_mm256_setzero_si256 (), w, qs);
-
-  (void) type;
-  return _mm256_cvtepi32_ps (_mm256_dpbusd_avx_epi32 (_mm256_slli_epi32 (high, 8), w, fines));
-}
-#else
-INLINE __m256
-multiply_fine (const KvasirType type, __m256i w, const int8_t *q, const int8_t *fine)
-{
-  __m256i high = multiply_pairs (takes_signs (type), w, _mm256_loadu_si256 ((const void *) q));
-  __m256i low = multiply_pairs (takes_signs (type), w, _mm256_loadu_si256 ((const void *) fine));
-
-  high = _mm256_madd_epi16 (high, _mm256_set1_epi16 (KVASIR_FINE));
-  return _mm256_cvtepi32_ps (_mm256_add_epi32 (high, widen_pairs (low)));
-}
-#endif
-
-/* Scales and minimums out of the first four bytes of eight blocks. */
-INLINE void
-split_heads (const KvasirType type, __m128i h0, __m128i h1, __m256 *d, __m256 *m)
-{
-  const __m128i low = _mm_set1_epi32 (0xffff);
-
-  if (type == KVASIR_TYPE_MXFP4)
-    *d = get_e8m0_scales (_mm256_set_m128i (h1, h0));
-  else
-    *d = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_and_si128 (h0, low), _mm_and_si128 (h1, low)));
-  if (has_min (type))
-    *m = _mm256_cvtph_ps (_mm_packus_epi32 (_mm_srli_epi32 (h0, 16), _mm_srli_epi32 (h1, 16)));
-  else
-    *m = _mm256_mul_ps (*d, _mm256_set1_ps ((float) -get_offset (type)));
-}
-
-/* Scales and minimums of up to 8 blocks of a row, one per lane. Single loads: a gather takes
- * three times as long on some processors and thirty times on others. */
-INLINE void
-load_scales (const KvasirType type, const uint8_t *block, const int n, __m256 *d, __m256 *m)
-{
-  const size_t size = get_block_bytes (type);
-  __m128i h0 = load_four_heads (block, size, n);
-  __m128i h1 = load_four_heads (block + 4 * size, size, n - 4);
-
-  split_heads (type, h0, h1, d, m);
-}
-
-#define MAX_FEW 4
-
-/* Blocks [b, b + n_blocks), at most 8, of a row with n tokens. */
-INLINE void
-add_blocks (const KvasirProduct *p,
-            const KvasirType type,
-            const uint8_t *row,
-            int64_t token,
-            int64_t b,
-            const int n_blocks,
-            const int n,
-            __m256 sums[][2],
-            __m256 *mins)
-{
-  const size_t size = get_block_bytes (type);
-  const uint8_t *block = row + (size_t) b * size;
-  float scales[MAX_FEW][8];
-  __m256 d, m;
-
-  load_scales (type, block, n_blocks, &d, &m);
   for (int t = 0; t < n; t++)
     {
-      int64_t at = (token + t) * (p->k / 32) + b;
-      _mm256_storeu_ps (scales[t], _mm256_mul_ps (d, vec_load_n (p->acts.d + at, n_blocks)));
-      if (!takes_signs (type))
-        mins[t] = _mm256_fmadd_ps (m, vec_load_n (p->acts.s + at, n_blocks), mins[t]);
+      acts.q[t] = p->acts.q + (token + t) * p->k;
+      acts.fine[t] = p->acts.fine + (token + t) * p->k;
+      acts.d[t] = p->acts.d + (token + t) * (p->k / 32);
+      acts.s[t] = p->acts.s + (token + t) * (p->k / 32);
+      acts.s16[t] = p->acts.s16 + (token + t) * (p->k / 16);
     }
-  for (int i = 0; i < n_blocks; i++)
-    {
-      __m256i w = load_bytes (type, block + (size_t) i * size);
-      prefetch (block + (size_t) i * size);
-      for (int t = 0; t < n; t++)
-        {
-          int64_t at = (token + t) * p->k + (b + i) * 32;
-          __m256 dot = multiply_fine (type, w, p->acts.q + at, p->acts.fine + at);
-          __m256 *sum = &sums[t][i % 2];
-          *sum = _mm256_fmadd_ps (dot, _mm256_broadcast_ss (&scales[t][i]), *sum);
-        }
-    }
+  return acts;
 }
 
-/* In byte i @value where bit @bit of the byte at @bits + i is set. */
-INLINE __m256i
-pick_bits (const uint8_t *bits, int bit, char value)
+/* What a product depends on; constants wherever it is used. */
+typedef struct
 {
-  const __m256i one = _mm256_set1_epi8 ((char) (1 << bit));
-  __m256i x = _mm256_loadu_si256 ((const void *) bits);
+  KvasirType type;
+  bool is_packed;
+  int n; /* tokens */
+} Few;
 
-  return _mm256_and_si256 (_mm256_cmpeq_epi8 (_mm256_and_si256 (x, one), one),
-                           _mm256_set1_epi8 (value));
+/* Sums of products with activations of sixteen bits, q and fine. */
+#ifdef __AVXVNNI__
+typedef struct
+{
+  __m256i high, low;
+} Dot;
+
+/* Four products of each lane, the first of a sum at step 0. */
+INLINE void
+add_four (const KvasirType type, const int step, __m256i w, __m256i q, __m256i fine, Dot *dot)
+{
+  const __m256i zero = _mm256_setzero_si256 ();
+
+  (void) type;
+  dot->high = _mm256_dpbusd_avx_epi32 (step == 0 ? zero : dot->high, w, q);
+  dot->low = _mm256_dpbusd_avx_epi32 (step == 0 ? zero : dot->low, w, fine);
 }
 
-/* The bits of @mask of each of 32 bytes behind the first @shift. */
-INLINE __m256i
-shift_bytes (const uint8_t *bytes, int shift, char mask)
+INLINE __m256
+get_dot (const Dot *dot)
 {
-  __m256i x = _mm256_loadu_si256 ((const void *) bytes);
-
-  return _mm256_and_si256 (_mm256_srl_epi16 (x, _mm_cvtsi32_si128 (shift)),
-                           _mm256_set1_epi8 (mask));
+  return _mm256_cvtepi32_ps (_mm256_add_epi32 (_mm256_slli_epi32 (dot->high, 8), dot->low));
 }
-
-INLINE __m256i
-load_32_of_q6_k (const KvasirBlockQ6K *block, int i)
+#else
+typedef struct
 {
-  int half = i / 4, run = i % 4;
-  __m256i low = shift_bytes (block->ql + half * 64 + run % 2 * 32, run / 2 * 4, 15);
-  __m256i high = shift_bytes (block->qh + half * 32, run * 2, 3);
+  __m256i high, low; /* of pairs, in 16 bits */
+  __m256i sum;
+} Dot;
 
-  return _mm256_or_si256 (low, _mm256_slli_epi16 (high, 4));
-}
-
-/* Elements [32 i, 32 i + 32) of a block of 256 as bytes, in order. */
-INLINE __m256i
-load_32 (const KvasirType type, const uint8_t *block, int i)
+/* How many products of pairs fit into 16 bits, 2 * 127 * weight each. */
+INLINE int
+get_fit (const KvasirType type)
 {
-  const KvasirBlockQ2K *q2 = (const void *) block;
-  const KvasirBlockQ3K *q3 = (const void *) block;
-  const KvasirBlockQ4K *q4 = (const void *) block;
-  const KvasirBlockQ5K *q5 = (const void *) block;
-  const KvasirBlockIq4Xs *iq4 = (const void *) block;
-
   switch (type)
     {
-    case KVASIR_TYPE_Q2_K:
-      return shift_bytes (q2->qs + i / 4 * 32, i % 4 * 2, 3);
-    case KVASIR_TYPE_Q3_K:
-      return _mm256_or_si256 (shift_bytes (q3->qs + i / 4 * 32, i % 4 * 2, 3),
-                              pick_bits (q3->hmask, i, 4));
+    case KVASIR_TYPE_Q4_0:
+    case KVASIR_TYPE_Q4_1:
     case KVASIR_TYPE_Q4_K:
-      return shift_bytes (q4->qs + i / 2 * 32, i % 2 * 4, 15);
-    case KVASIR_TYPE_Q5_K:
-      return _mm256_or_si256 (shift_bytes (q5->qs + i / 2 * 32, i % 2 * 4, 15),
-                              pick_bits (q5->qh, i, 16));
+      return 8;
     case KVASIR_TYPE_Q6_K:
-      return load_32_of_q6_k ((const void *) block, i);
+      return 2;
     default:
-      return takes_signs (type)
-                 ? look_up_iq4 (iq4->qs + 16 * i)
-                 : _mm256_xor_si256 (look_up_iq4 (iq4->qs + 16 * i), _mm256_set1_epi8 ((char) 128));
+      return 4;
     }
 }
 
-/* Scale and minimum of each run of 16 elements. */
-INLINE void
-load_k_scales (const KvasirType type, const uint8_t *block, __m256 d[2], __m256 m[2])
+/* Otherwise the compiler adds in another order and keeps all products in memory. */
+INLINE __m256i
+keep (__m256i sum)
 {
-  KScales s = double_k_scales (type, get_k_scales (type, block));
-
-  for (int i = 0; i < 2; i++)
-    {
-      __m256i scales = _mm256_cvtepi8_epi32 (i ? _mm_srli_si128 (s.scales, 8) : s.scales);
-      __m256i mins = _mm256_cvtepi8_epi32 (i ? _mm_srli_si128 (s.mins, 8) : s.mins);
-      d[i] = _mm256_mul_ps (_mm256_cvtepi32_ps (scales), _mm256_set1_ps (s.d));
-      m[i] = _mm256_mul_ps (_mm256_cvtepi32_ps (mins), _mm256_set1_ps (s.dmin));
-    }
+  __asm__("" : "+x"(sum));
+  return sum;
 }
 
-/* Scales of the runs of a block with n tokens; its minimums are added. */
-INLINE void
-scale_k_block (const KvasirProduct *p,
-               const KvasirType type,
-               const uint8_t *block,
-               int64_t first,
-               const int n,
-               float scales[][16],
-               __m256 *mins)
+INLINE __m256i
+add_pairs (const bool is_first, __m256i sum, __m256i w, __m256i q)
 {
-  const __m256i pairs = _mm256_setr_epi32 (0, 0, 1, 1, 2, 2, 3, 3);
-  __m256 d[2], m[2];
+  __m256i pairs = _mm256_maddubs_epi16 (w, q);
 
-  load_k_scales (type, block, d, m);
-  for (int t = 0; t < n; t++)
-    {
-      int64_t at = first + t * (p->k / 32);
-      for (int i = 0; i < 2; i++)
-        {
-          __m256 a = _mm256_castps128_ps256 (_mm_loadu_ps (p->acts.d + at + 4 * i));
-          __m256 scale = _mm256_mul_ps (d[i], _mm256_permutevar8x32_ps (a, pairs));
-          _mm256_storeu_ps (scales[t] + 8 * i, scale);
-          if (!takes_signs (type))
-            mins[t] =
-                _mm256_fmadd_ps (m[i], _mm256_loadu_ps (p->acts.s16 + 2 * at + 8 * i), mins[t]);
-        }
-    }
+  return keep (is_first ? pairs : _mm256_add_epi16 (sum, pairs));
 }
 
-/* The scales of elements [32 i, 32 i + 32) for sums of four neighbours each. */
+/* Four products of each lane, the first of a sum at step 0. Of types that take signs @q are the
+ * activations of even elements and @fine those of odd ones, both whole. */
+INLINE void
+add_four (const KvasirType type, const int step, __m256i w, __m256i q, __m256i fine, Dot *dot)
+{
+  const int fit = get_fit (type);
+  __m256i sum;
+
+  if (takes_signs (type))
+    {
+      __m256i even = _mm256_srai_epi16 (_mm256_slli_epi16 (w, 8), 8);
+      sum = _mm256_add_epi32 (_mm256_madd_epi16 (even, q),
+                              _mm256_madd_epi16 (_mm256_srai_epi16 (w, 8), fine));
+      dot->sum = keep (step == 0 ? sum : _mm256_add_epi32 (dot->sum, sum));
+      return;
+    }
+  dot->high = add_pairs (step % fit == 0, dot->high, w, q);
+  dot->low = add_pairs (step % fit == 0, dot->low, w, fine);
+  if (step % fit < fit - 1)
+    return;
+  sum = _mm256_add_epi32 (_mm256_madd_epi16 (dot->high, _mm256_set1_epi16 (KVASIR_FINE)),
+                          _mm256_madd_epi16 (dot->low, _mm256_set1_epi16 (1)));
+  dot->sum = keep (step < fit ? sum : _mm256_add_epi32 (dot->sum, sum));
+}
+
 INLINE __m256
-pick_scales (const KvasirType type, const float scales[16], int i)
+get_dot (const Dot *dot)
 {
-  __m256i pick = _mm256_setr_epi32 (0, 0, 0, 0, 1, 1, 1, 1);
+  return _mm256_cvtepi32_ps (dot->sum);
+}
+#endif
 
-  if (get_n_parts (type) == 1)
-    return _mm256_broadcast_ss (scales + 2 * i);
-  pick = _mm256_add_epi32 (pick, _mm256_set1_epi32 (i % 4 * 2));
-  return _mm256_permutevar8x32_ps (_mm256_loadu_ps (scales + i / 4 * 8), pick);
+/* Activations of a block of 32, four of which each product takes. */
+typedef struct
+{
+  const uint8_t *q[MAX_FEW], *fine[MAX_FEW];
+  __m256i words[MAX_FEW][2]; /* of types that take signs: even ones, odd ones */
+} BlockActs;
+
+INLINE void
+get_block_acts (const Few few, const FewActs *acts, int64_t b, BlockActs *block)
+{
+  for (int t = 0; t < few.n; t++)
+    {
+      block->q[t] = (const uint8_t *) acts->q[t] + 32 * b;
+      block->fine[t] = (const uint8_t *) acts->fine[t] + 32 * b;
+      if (!takes_signs (few.type))
+        continue;
+      __m256i q = _mm256_loadu_si256 ((const void *) block->q[t]);
+      __m256i fine = _mm256_loadu_si256 ((const void *) block->fine[t]);
+      __m256i odd = _mm256_andnot_si256 (_mm256_set1_epi16 (255), q);
+      block->words[t][0] = _mm256_add_epi16 (_mm256_slli_epi16 (q, 8),
+                                             _mm256_srai_epi16 (_mm256_slli_epi16 (fine, 8), 8));
+      block->words[t][1] = _mm256_add_epi16 (odd, _mm256_srai_epi16 (fine, 8));
+      block->q[t] = (const uint8_t *) &block->words[t][0];
+      block->fine[t] = (const uint8_t *) &block->words[t][1];
+    }
 }
 
-/* Block @b of 256 elements of a row with n tokens. */
-INLINE void
-add_k_block (const KvasirProduct *p,
-             const KvasirType type,
-             const uint8_t *row,
-             int64_t token,
-             int64_t b,
-             const int n,
-             __m256 sums[][2],
-             __m256 *mins)
+INLINE __m256i
+spread_four (const uint8_t *four)
 {
-  const uint8_t *block = row + (size_t) b * get_k_block_bytes (type);
-  float scales[MAX_FEW][16];
+  return _mm256_set1_epi32 (load_dword (four));
+}
 
-  for (size_t at = 0; at < get_k_block_bytes (type); at += 64)
-    prefetch (block + at);
-  scale_k_block (p, type, block, token * (p->k / 32) + 8 * b, n, scales, mins);
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; i++)
+/* Bytes that packed weights are fetched ahead: what a thread gets is this over the latency of
+ * memory, and 4 KiB would hold it to a third of what memory gives. */
+#define PACKED_AHEAD 16384
+
+/* Sixteen rows with n tokens. */
+typedef struct
+{
+  const uint8_t *rows[16]; /* the first alone where they are packed */
+  /* What is fetched meanwhile: of rows as they lie in the file as many behind these, since sixteen
+   * streams are too many for the processor to see by itself. */
+  const uint8_t *next;
+  __m256 sums[2][MAX_FEW];
+  __m256 mins[2][MAX_FEW];
+} Group;
+
+/* Sides whose products are made together. */
+INLINE int
+get_n_sides (const Few few)
+{
+#ifdef __AVXVNNI__
+  return few.n <= 2 ? 2 : 1;
+#else
+  return few.n == 1 ? 2 : 1;
+#endif
+}
+
+/* Adds a run's products to the sums of a side. */
+INLINE void
+add_run (const Few few,
+         const Dot *dots,
+         const __m256 scales[2],
+         const float *a[2],
+         int side,
+         Group *group)
+{
+  for (int t = 0; t < few.n; t++)
     {
-      __m256i w = load_32 (type, block, i);
-      for (int t = 0; t < n; t++)
+      __m256 scale = _mm256_mul_ps (scales[0], _mm256_set1_ps (a[0][t]));
+      __m256 *sum = &group->sums[side][t], *min = &group->mins[side][t];
+      *sum = _mm256_fmadd_ps (get_dot (&dots[t]), scale, *sum);
+      if (!takes_signs (few.type))
+        *min = _mm256_fmadd_ps (scales[1], _mm256_set1_ps (a[1][t]), *min);
+    }
+}
+
+/* A block of 32 of sixteen rows as they lie in the file, turned. */
+typedef struct
+{
+  uint8_t bytes[2][256] __attribute__ ((aligned (32)));
+  float d[2][SIDE_ROWS], m[2][SIDE_ROWS];
+} Turned;
+
+/* @block: packed, or a Turned. */
+INLINE __m256i
+load_vector (const Few few, const void *block, int side, const int j)
+{
+  const Turned *turned = block;
+
+  if (few.is_packed)
+    return load_packed_bytes (few.type, block, side, j);
+  return _mm256_load_si256 ((const void *) (turned->bytes[side] + 32 * j));
+}
+
+INLINE void
+load_scales (const Few few, const void *block, int side, __m256 scales[2])
+{
+  const Turned *turned = block;
+
+  if (few.is_packed)
+    {
+      load_packed_scales (few.type, block, side, &scales[0], &scales[1]);
+      return;
+    }
+  scales[0] = _mm256_load_ps (turned->d[side]);
+  scales[1] = _mm256_load_ps (turned->m[side]);
+}
+
+/* Block @b of the sides from @first on. */
+INLINE void
+add_block_sides (
+    const Few few, const void *block, const FewActs *acts, int64_t b, int first, Group *group)
+{
+  const int n_sides = get_n_sides (few);
+  Dot dots[2][MAX_FEW];
+  BlockActs x;
+
+  get_block_acts (few, acts, b, &x);
+#pragma GCC unroll 8
+  for (int step = 0; step < 8; step++)
+    {
+      /* Both halves of a vector of nibbles, one after the other. */
+      const int j = step / 2 + step % 2 * 4;
+      for (int t = 0; t < few.n; t++)
         {
-          int64_t at = (token + t) * p->k + 256 * b + 32 * i;
-          __m256 dot = multiply_fine (type, w, p->acts.q + at, p->acts.fine + at);
-          __m256 *sum = &sums[t][i % 2];
-          *sum = _mm256_fmadd_ps (dot, pick_scales (type, scales[t], i), *sum);
+          __m256i q = spread_four (x.q[t] + 4 * j), fine = spread_four (x.fine[t] + 4 * j);
+          for (int side = 0; side < n_sides; side++)
+            add_four (few.type, step, load_vector (few, block, first + side, j), q, fine,
+                      &dots[side][t]);
+        }
+    }
+  for (int side = 0; side < n_sides; side++)
+    {
+      __m256 scales[2];
+      float a[2][MAX_FEW];
+      for (int t = 0; t < few.n; t++)
+        {
+          a[0][t] = acts->d[t][b];
+          a[1][t] = acts->s[t][b];
+        }
+      load_scales (few, block, first + side, scales);
+      add_run (few, dots[side], scales, (const float *[2]){ a[0], a[1] }, first + side, group);
+    }
+}
+
+/* Lines of what is fetched ahead while part @i of @n is multiplied. */
+INLINE void
+fetch_part (const uint8_t *next, const size_t n_bytes, const int i, const int n)
+{
+  const size_t n_lines = (n_bytes + 63) / 64;
+
+  for (size_t line = n_lines * (size_t) i / (size_t) n;
+       line < n_lines * (size_t) (i + 1) / (size_t) n; line++)
+    _mm_prefetch ((const char *) next + 64 * line, _MM_HINT_T0);
+}
+
+/* The next block of 32 of sixteen rows. */
+INLINE void
+add_block (const Few few, const FewActs *acts, int64_t b, Group *group)
+{
+  const size_t size = get_block_bytes (few.type);
+  const void *block = group->rows[0];
+  Turned turned;
+
+  fetch_part (group->next, 16 * size, 0, 1);
+  for (int side = 0; side < 2 && !few.is_packed; side++)
+    unpack_block (few.type, group->rows + SIDE_ROWS * side, turned.bytes[side], turned.d[side],
+                  turned.m[side]);
+  if (!few.is_packed)
+    block = &turned;
+  for (int side = 0; side < 2; side += get_n_sides (few))
+    add_block_sides (few, block, acts, b, side, group);
+}
+
+/* The run of 32 of block @b of 256 that a quarter's low or high nibbles are, of the sides from
+ * @first on. */
+typedef struct
+{
+  const uint8_t *block;
+  const SideScales *scales; /* of each side */
+  int64_t b;
+  int first, quarter;
+} Run;
+
+INLINE void
+add_k_run (const Few few, const Run *run, const int is_high, const FewActs *acts, Group *group)
+{
+  const int n_sides = get_n_sides (few), n_parts = get_n_parts (few.type), n_dwords = 8 / n_parts;
+  const int64_t at = 8 * run->b + get_run (few.type, run->quarter, is_high);
+  Dot dots[2][MAX_FEW];
+
+#pragma GCC unroll 2
+  for (int part = 0; part < n_parts; part++)
+    {
+#pragma GCC unroll 8
+      for (int step = 0; step < n_dwords; step++)
+        for (int t = 0; t < few.n; t++)
+          {
+            const int j = part * n_dwords + step;
+            __m256i q = spread_four ((const uint8_t *) acts->q[t] + 32 * at + 4 * j);
+            __m256i fine = spread_four ((const uint8_t *) acts->fine[t] + 32 * at + 4 * j);
+            for (int side = 0; side < n_sides; side++)
+              add_four (few.type, step,
+                        load_four_elements (few.type, run->block, run->first + side, run->quarter,
+                                            is_high, j),
+                        q, fine, &dots[side][t]);
+          }
+      for (int side = 0; side < n_sides; side++)
+        {
+          __m256 scales[2];
+          float a[2][MAX_FEW];
+          for (int t = 0; t < few.n; t++)
+            {
+              a[0][t] = acts->d[t][at];
+              a[1][t] = n_parts == 1 ? acts->s[t][at] : acts->s16[t][2 * at + part];
+            }
+          get_run_scales (few.type, &run->scales[side], run->quarter, is_high, part, scales);
+          add_run (few, dots[side], scales, (const float *[2]){ a[0], a[1] }, run->first + side,
+                   group);
         }
     }
 }
 
-/* All blocks of a row of a block-32 type. */
+/* The next block of 256 of sixteen rows. */
 INLINE void
-add_row (const KvasirProduct *p,
-         const KvasirType type,
-         const uint8_t *row,
-         int64_t token,
-         const int n,
-         __m256 sums[][2],
-         __m256 *mins)
+add_k_block_of_group (const Few few, const FewActs *acts, int64_t b, Group *group)
 {
-  int64_t n_blocks = p->k / 32, b = 0;
+  uint8_t turned[MAX_PACKED_K] __attribute__ ((aligned (64)));
+  Run run = { .block = few.is_packed ? group->rows[0] : turned, .b = b };
+  SideScales scales[2];
 
-  for (; b + 8 <= n_blocks; b += 8)
-    add_blocks (p, type, row, token, b, 8, n, sums, mins);
-  for (; b + 2 <= n_blocks; b += 2)
-    add_blocks (p, type, row, token, b, 2, n, sums, mins);
-  if (b < n_blocks)
-    add_blocks (p, type, row, token, b, 1, n, sums, mins);
+  for (int side = 0; side < 2; side++)
+    {
+      if (!few.is_packed)
+        turn_k_block (few.type, group->rows + SIDE_ROWS * side, side, turned);
+      scales[side] = load_side_scales (few.type, run.block, side);
+    }
+#pragma GCC unroll 1
+  for (run.first = 0; run.first < 2; run.first += get_n_sides (few))
+    {
+      run.scales = scales + run.first;
+#pragma GCC unroll 1
+      for (run.quarter = 0; run.quarter < N_QUARTERS; run.quarter++)
+        {
+          if (run.first == 0)
+            fetch_part (group->next, 16 * get_k_block_bytes (few.type), run.quarter, N_QUARTERS);
+          add_k_run (few, &run, 0, acts, group);
+          add_k_run (few, &run, 1, acts, group);
+        }
+    }
 }
 
-/* One row with n tokens from @token on. */
+/* All blocks of sixteen rows. */
 INLINE void
-int8_row (const KvasirProduct *p, const KvasirType type, int64_t r, int64_t token, const int n)
+add_group (const KvasirProduct *p, const Few few, const FewActs *acts, Group *group)
+{
+  const bool is_k = is_k_type (few.type);
+  const size_t size = is_k ? get_k_block_bytes (few.type) : get_block_bytes (few.type);
+
+  for (int64_t b = 0; b < p->k / (is_k ? 256 : 32); b++)
+    {
+      if (is_k)
+        add_k_block_of_group (few, acts, b, group);
+      else
+        add_block (few, acts, b, group);
+      for (int i = 0; i < (few.is_packed ? 1 : 16); i++)
+        group->rows[i] += few.is_packed ? 16 * size : size;
+      group->next += 16 * size;
+    }
+}
+
+INLINE void
+begin_group (const KvasirProduct *p, int64_t r, int n_rows, const int n, Group *group)
 {
   const uint8_t *row = p->weights + (size_t) r * p->weight_stride;
-  /* Two sums in turn, so that one addition need not wait for the other; several tokens, which could
-   * do without, each get what they would get alone. */
-  __m256 sums[MAX_FEW][2], mins[MAX_FEW];
 
-  for (int t = 0; t < n; t++)
-    sums[t][0] = sums[t][1] = mins[t] = _mm256_setzero_ps ();
-  if (is_k_type (type))
-    for (int64_t b = 0; b < p->k / 256; b++)
-      add_k_block (p, type, row, token, b, n, sums, mins);
+  for (int i = 0; i < 16; i++)
+    group->rows[i] = row + (size_t) (i < n_rows ? i : n_rows - 1) * p->weight_stride;
+  group->next = row + (p->is_packed ? PACKED_AHEAD : 16 * p->weight_stride);
+  for (int side = 0; side < 2; side++)
+    for (int t = 0; t < n; t++)
+      group->sums[side][t] = group->mins[side][t] = _mm256_setzero_ps ();
+}
+
+/* Up to sixteen rows with n tokens; rows behind the last one are its copies. */
+INLINE void
+int8_group (const KvasirProduct *p,
+            const KvasirType type,
+            int64_t r,
+            int n_rows,
+            int64_t token,
+            const int n)
+{
+  FewActs acts = get_few_acts (p, token, n);
+  Group group;
+
+  begin_group (p, r, n_rows, n, &group);
+  if (p->is_packed)
+    add_group (p, (Few){ type, true, n }, &acts, &group);
   else
-    add_row (p, type, row, token, n, sums, mins);
-  for (int t = 0; t < n; t++)
+    add_group (p, (Few){ type, false, n }, &acts, &group);
+  for (int side = 0; side < 2 && n_rows > SIDE_ROWS * side; side++)
     {
-      float sum = vec_sum (_mm256_add_ps (_mm256_add_ps (sums[t][0], sums[t][1]), mins[t]));
-      p->dst[(size_t) (token + t) * p->dst_stride + (size_t) r] = sum + (p->bias ? p->bias[r] : 0);
+      int64_t row = r + SIDE_ROWS * side;
+      int lanes = n_rows - SIDE_ROWS * side;
+      lanes = lanes < SIDE_ROWS ? lanes : SIDE_ROWS;
+      __m256 bias = p->bias ? vec_load_n (p->bias + row, lanes) : _mm256_setzero_ps ();
+      for (int t = 0; t < n; t++)
+        vec_store_n (p->dst + (size_t) (token + t) * p->dst_stride + row,
+                     _mm256_add_ps (_mm256_add_ps (group.sums[side][t], group.mins[side][t]), bias),
+                     lanes);
     }
 }
 
 INLINE void
-int8_few (const KvasirProduct *p,
-          const KvasirProductPart *part,
-          const KvasirType type,
-          uint8_t *scratch)
+int8_few_sides (const KvasirProduct *p, const KvasirProductPart *part, const KvasirType type)
 {
-  (void) scratch;
-  for (int64_t r = part->row; r < part->row_end; r++)
+  for (int64_t r = part->row; r < part->row_end; r += 16)
     {
+      int n_rows = part->row_end - r < 16 ? (int) (part->row_end - r) : 16;
       int64_t t = part->token;
-      for (; t + 4 <= part->token_end; t += 4)
-        int8_row (p, type, r, t, 4);
-      for (; t < part->token_end; t++)
-        int8_row (p, type, r, t, 1);
+      for (; t + MAX_FEW <= part->token_end; t += MAX_FEW)
+        int8_group (p, type, r, n_rows, t, MAX_FEW);
+      if (t < part->token_end)
+        int8_group (p, type, r, n_rows, t, 1);
     }
 }

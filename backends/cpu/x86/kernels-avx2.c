@@ -8,7 +8,7 @@
 
 static const KvasirProductKernel products[KVASIR_N_TYPES] = X86_PRODUCTS (INT8_KERNEL, INT8_KERNEL);
 
-const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products, false, quantize, false);
+const KvasirCpuKernels kvasir_avx2_kernels = X86_KERNELS ("avx2", products, true, quantize, false);
 
 #define VNNI_KERNEL(name)                                                                          \
   {                                                                                                \
@@ -19,4 +19,4 @@ static const KvasirProductKernel vnni_products[KVASIR_N_TYPES] =
     X86_PRODUCTS (VNNI_KERNEL, VNNI_KERNEL);
 
 const KvasirCpuKernels kvasir_avx_vnni_kernels =
-    X86_KERNELS ("avx-vnni", vnni_products, false, quantize, false);
+    X86_KERNELS ("avx-vnni", vnni_products, true, quantize, false);

@@ -4,11 +4,9 @@
  */
 #pragma once
 
-#include "backends/cpu/x86/few-avx2.h"
+#include "backends/cpu/x86/few-k-avx2.h"
 #include "backends/cpu/x86/tile.h"
 
-/* Rows side by side, four bytes of each. */
-#define SIDE_ROWS 8
 /* How many times as many rows a tile has: with vpdpbusd activations take longer to load than to
  * multiply, unless they serve two vectors of weights. */
 #ifdef __AVXVNNI__
@@ -19,47 +17,6 @@
 #define TILE_ROWS (N_SIDES * SIDE_ROWS)
 /* Blocks of a row multiplied at a time, so that the tile stays in the first cache. */
 #define TILE_BLOCKS 48
-
-/* Eight rows of eight dwords to eight vectors of eight rows. */
-INLINE void
-store_interleaved (const __m256i rows[8], uint8_t *out)
-{
-  for (int half = 0; half < 2; half++)
-    {
-      __m256i r[4];
-      for (int i = 0; i < 4; i++)
-        r[i] = half ? _mm256_permute2x128_si256 (rows[i], rows[4 + i], 0x31)
-                    : _mm256_permute2x128_si256 (rows[i], rows[4 + i], 0x20);
-      __m256i a = _mm256_unpacklo_epi32 (r[0], r[1]), b = _mm256_unpackhi_epi32 (r[0], r[1]);
-      __m256i c = _mm256_unpacklo_epi32 (r[2], r[3]), d = _mm256_unpackhi_epi32 (r[2], r[3]);
-      __m256i *to = (__m256i *) (void *) (out + half * 128);
-      _mm256_store_si256 (to, _mm256_unpacklo_epi64 (a, c));
-      _mm256_store_si256 (to + 1, _mm256_unpackhi_epi64 (a, c));
-      _mm256_store_si256 (to + 2, _mm256_unpacklo_epi64 (b, d));
-      _mm256_store_si256 (to + 3, _mm256_unpackhi_epi64 (b, d));
-    }
-}
-
-/* One block of 8 rows. */
-INLINE void
-unpack_block (
-    const KvasirType type, const uint8_t *const rows[8], uint8_t *bytes, float *d, float *m)
-{
-  int heads[SIDE_ROWS];
-  __m256i r[SIDE_ROWS];
-  __m256 scales, mins;
-
-  for (int i = 0; i < SIDE_ROWS; i++)
-    {
-      r[i] = load_bytes (type, rows[i]);
-      heads[i] = load_dword (rows[i]);
-    }
-  split_heads (type, _mm_loadu_si128 ((const void *) heads),
-               _mm_loadu_si128 ((const void *) (heads + 4)), &scales, &mins);
-  _mm256_store_ps (d, scales);
-  _mm256_store_ps (m, mins);
-  store_interleaved (r, bytes);
-}
 
 /* Eight lists of sixteen floats: those of a run of each row become neighbours. */
 INLINE void
@@ -102,27 +59,58 @@ unpack_k_block (
     }
 }
 
+/* One block, of 32 or of 256, of a packed side. */
+INLINE void
+unpack_packed_block (
+    const KvasirType type, const uint8_t *block, int side, uint8_t *bytes, float *d, float *m)
+{
+  if (is_k_type (type))
+    unpack_packed_k (type, block, side, bytes, (float *[2]){ d, m }, TILE_ROWS);
+  else
+    unpack_packed (type, block, side, bytes, d, m);
+}
+
+/* The same of eight rows as they lie in the file. */
+INLINE void
+unpack_rows (
+    const KvasirType type, const uint8_t *const rows[8], uint8_t *bytes, float *d, float *m)
+{
+  uint8_t turned[MAX_PACKED_K] __attribute__ ((aligned (64)));
+
+  if (is_packed_k (type))
+    {
+      turn_k_block (type, rows, 0, turned);
+      unpack_packed_block (type, turned, 0, bytes, d, m);
+    }
+  else if (is_k_type (type))
+    unpack_k_block (type, rows, bytes, d, m);
+  else
+    unpack_block (type, rows, bytes, d, m);
+}
+
 /* Rows behind the last one are its copies; what they give is not stored. */
 INLINE void
 unpack_tile (const KvasirProduct *p, const KvasirType type, int64_t row, int64_t last, Tile *tile)
 {
   const int n_blocks = is_k_type (type) ? 8 : 1, n_parts = get_n_parts (type);
   const size_t size = is_k_type (type) ? get_k_block_bytes (type) : get_block_bytes (type);
+  const uint8_t *group = p->weights + (size_t) (row / 16 * 16) * p->weight_stride;
   const uint8_t *rows[TILE_ROWS];
 
   for (int64_t i = 0; i < TILE_ROWS; i++)
     rows[i] = p->weights + (size_t) (row + i < last ? row + i : last) * p->weight_stride;
-  for (int64_t b = 0; b < p->k / 32; b += n_blocks)
+  for (int64_t b = 0; b < p->k / 32; b += n_blocks, group += 16 * size)
     {
       fetch_tile (tile, 0, b, n_blocks);
       for (int side = 0; side < N_SIDES; side++)
         {
           uint8_t *bytes = tile->bytes + (p->k / 32 * side + b) * 256;
           int64_t at = b * n_parts * TILE_ROWS + SIDE_ROWS * side;
-          if (is_k_type (type))
-            unpack_k_block (type, rows + SIDE_ROWS * side, bytes, tile->d + at, tile->m + at);
+          if (p->is_packed)
+            unpack_packed_block (type, group, (int) (row / SIDE_ROWS % 2) + side, bytes,
+                                 tile->d + at, tile->m + at);
           else
-            unpack_block (type, rows + SIDE_ROWS * side, bytes, tile->d + at, tile->m + at);
+            unpack_rows (type, rows + SIDE_ROWS * side, bytes, tile->d + at, tile->m + at);
         }
       for (int i = 0; i < TILE_ROWS; i++)
         rows[i] += size;
