@@ -5,6 +5,9 @@
 #include "engine/error.h"
 #include "engine/json-name.h"
 
+/* Characters of a text in a message. */
+#define MAX_QUOTED 40
+
 /* What is being looked at, for messages. */
 typedef struct
 {
@@ -18,6 +21,16 @@ refuse (const Place *place, const char *member, const char *expected, const char
   g_set_error (place->error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_BAD_ARGUMENT,
                "%s%s: %s expected, %s found", place->path->str, member, expected, found);
   return FALSE;
+}
+
+/* What a file holds may be long. */
+static char *
+quote (const char *text)
+{
+  const gboolean is_long = g_utf8_strlen (text, -1) > MAX_QUOTED;
+  g_autofree char *begin = g_utf8_substring (text, 0, is_long ? MAX_QUOTED : -1);
+
+  return g_strdup_printf ("\"%s%s\"", begin, is_long ? "…" : "");
 }
 
 static json_t *
@@ -94,17 +107,37 @@ read_content (const json_t *message, const Place *place, GString *plain)
 }
 
 /* Other programs write the arguments of a call as a text that holds JSON; templates want the
- * values.
+ * values. A text that a model has spoilt stays as it is.
  */
-static void
-spell_out (json_t *function)
+static gboolean
+spell_out (json_t *function, const char *member, const Place *place)
 {
-  const char *text = json_string_value (json_object_get (function, "arguments"));
+  const json_t *found = json_object_get (function, "arguments");
+  const char *text = json_string_value (found);
   json_t *arguments = text != NULL ? json_loads (text, 0, NULL) : NULL;
 
   if (json_is_object (arguments))
     json_object_set (function, "arguments", arguments);
   json_decref (arguments);
+  return found == NULL || json_is_null (found) || json_is_object (found) || text != NULL ||
+         refuse (place, member, "an object, or a text that spells one",
+                 kvasir_json_name_type (found));
+}
+
+/* Of a call or a tool; some leave the object around it out. */
+static gboolean
+check_function (const json_t *outer, const Place *place, json_t **function)
+{
+  const json_t *name;
+
+  *function = json_object_get (outer, "function");
+  if (*function != NULL && !json_is_object (*function))
+    return refuse (place, ".function", "an object", kvasir_json_name_type (*function));
+  if (!json_is_object (outer))
+    return refuse (place, "", "an object", kvasir_json_name_type (outer));
+  name = json_object_get (*function != NULL ? *function : outer, "name");
+  return json_is_string (name) || refuse (place, *function != NULL ? ".function.name" : ".name",
+                                          "a text", kvasir_json_name_type (name));
 }
 
 static gboolean
@@ -117,20 +150,15 @@ check_calls (const json_t *message, const Place *place)
     return refuse (place, ".tool_calls", "a list", kvasir_json_name_type (calls));
   for (size_t i = 0; i < json_array_size (calls); i++)
     {
-      const json_t *call = json_array_get (calls, i);
-      /* Some leave the object around it out. */
-      json_t *wrapped = json_object_get (call, "function");
-      json_t *function = wrapped != NULL ? wrapped : (json_t *) call;
-      const json_t *name = json_object_get (function, "name");
+      json_t *call = json_array_get (calls, i);
+      json_t *function;
 
       g_string_append_printf (place->path, ".tool_calls[%zu]", i);
-      if (!json_is_object (function))
-        return refuse (place, "", "an object", kvasir_json_name_type (function));
-      if (!json_is_string (name))
-        return refuse (place, wrapped != NULL ? ".function.name" : ".name", "a text",
-                       kvasir_json_name_type (name));
+      if (!check_function (call, place, &function) ||
+          !spell_out (function != NULL ? function : call,
+                      function != NULL ? ".function.arguments" : ".arguments", place))
+        return FALSE;
       g_string_truncate (place->path, len);
-      spell_out (function);
     }
   return TRUE;
 }
@@ -149,8 +177,7 @@ read_role (const json_t *message, const Place *place, KvasirRole *role)
                 { "tool", KVASIR_ROLE_USER },
                 { "assistant", KVASIR_ROLE_ASSISTANT } };
   const json_t *name = json_object_get (message, "role");
-  g_autofree char *quoted =
-      json_is_string (name) ? g_strdup_printf ("\"%s\"", json_string_value (name)) : NULL;
+  g_autofree char *quoted = json_is_string (name) ? quote (json_string_value (name)) : NULL;
 
   for (guint i = 0; i < G_N_ELEMENTS (roles); i++)
     if (g_strcmp0 (json_string_value (name), roles[i].name) == 0)
@@ -216,6 +243,20 @@ kvasir_messages_parse (const char *text, guint64 first_id, GPtrArray *messages, 
   return message != NULL;
 }
 
+/* What a model brings itself, such as a search of the web, has a type of its own and no name. */
+static gboolean
+check_tool (const json_t *tool, const Place *place)
+{
+  const json_t *type = json_object_get (tool, "type");
+  json_t *function;
+
+  if (type != NULL && !json_is_string (type))
+    return refuse (place, ".type", "a text", kvasir_json_name_type (type));
+  if (type != NULL && strcmp (json_string_value (type), "function") != 0)
+    return TRUE;
+  return check_function (tool, place, &function);
+}
+
 char *
 kvasir_tools_parse (const char *text, GError **error)
 {
@@ -223,16 +264,14 @@ kvasir_tools_parse (const char *text, GError **error)
   g_autoptr (GString) path = g_string_new (NULL);
   const Place place = { path, error };
   char *dump = NULL, *tools;
-  size_t i = 0;
+  gboolean ok = list != NULL;
 
-  while (i < json_array_size (list) && json_is_object (json_array_get (list, i)))
-    i++;
-  if (i < json_array_size (list))
+  for (size_t i = 0; ok && i < json_array_size (list); i++)
     {
       g_string_printf (path, "tools[%zu]", i);
-      refuse (&place, "", "an object", kvasir_json_name_type (json_array_get (list, i)));
+      ok = check_tool (json_array_get (list, i), &place);
     }
-  else if (list != NULL)
+  if (ok)
     dump = json_dumps (list, JSON_COMPACT);
   tools = g_strdup (dump);
   free (dump);

@@ -220,6 +220,14 @@ static const struct
     "messages[0].tool_calls[0].function.name: a text expected, nothing found" },
   { "[{\"role\":\"assistant\",\"tool_calls\":[null]}]",
     "messages[0].tool_calls[0]: an object expected, null found" },
+  { "[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":3}]}]",
+    "messages[0].tool_calls[0].function: an object expected, a whole number found" },
+  { "[{\"role\":\"assistant\",\"tool_calls\":[{\"name\":\"a\",\"arguments\":[1]}]}]",
+    "messages[0].tool_calls[0].arguments: an object, or a text that spells one expected, a list "
+    "found" },
+  { "[{\"role\":\"0123456789012345678901234567890123456789ABC\",\"content\":\"a\"}]",
+    "messages[0].role: system, developer, user, assistant or tool expected, "
+    "\"0123456789012345678901234567890123456789…\" found" },
 };
 
 static void
@@ -251,10 +259,22 @@ assert_wrong_tools (const char *text, const char *message)
 static void
 test_tools (void)
 {
-  g_autofree char *tools = kvasir_tools_parse (" [ {\"type\": \"function\"} ]", NULL);
+  g_autofree char *tools =
+      kvasir_tools_parse (" [ {\"type\": \"search\"}, {\"name\": \"a\"},"
+                          " {\"type\": \"function\", \"function\": {\"name\": \"b\"}} ]",
+                          NULL);
 
-  g_assert_cmpstr (tools, ==, "[{\"type\":\"function\"}]");
-  assert_wrong_tools ("[{}, 1]", "tools[1]: an object expected, a whole number found");
+  g_assert_cmpstr (tools, ==,
+                   "[{\"type\":\"search\"},{\"name\":\"a\"},"
+                   "{\"type\":\"function\",\"function\":{\"name\":\"b\"}}]");
+  assert_wrong_tools ("[{}]", "tools[0].name: a text expected, nothing found");
+  assert_wrong_tools ("[{\"type\":3}]", "tools[0].type: a text expected, a whole number found");
+  assert_wrong_tools ("[{\"name\":\"a\"},{\"type\":\"function\",\"function\":{\"name\":null}}]",
+                      "tools[1].function.name: a text expected, null found");
+  assert_wrong_tools ("[{\"type\":\"function\",\"function\":3}]",
+                      "tools[0].function: an object expected, a whole number found");
+  assert_wrong_tools ("[{\"name\":\"a\"}, 1]",
+                      "tools[1]: an object expected, a whole number found");
   assert_wrong_tools ("\"a\"", "tools, line 1, column ");
   assert_wrong_tools ("{\"a\":[]}", "tools: a list that is not empty expected, an object found");
 }
