@@ -17,7 +17,8 @@ G_BEGIN_DECLS
  * FALSE is returned. */
 gboolean
 kvasir_messages_parse (const char *text, guint64 first_id, GPtrArray *messages, GError **error);
-/* A list of objects, functions with their names. Returns: (transfer full): the same as KvasirRequest.tools, or NULL */
+/* A list of objects, functions with their names. Returns: (transfer full): the same as
+ * KvasirRequest.tools, or NULL */
 char *kvasir_tools_parse (const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_END_DECLS
