@@ -436,6 +436,16 @@ test_pace (void)
       run_steps (&pace, 1, 2, 0, &now);
     }
   g_assert_cmpint (run_steps (&pace, 1, 2, 0, &now), ==, 1);
+  /* Nor does one where the pause is shorter than its most: 60, 180, and behind the trial 540 ms. */
+  pace = (KvasirPace){ 0 };
+  g_assert_cmpint (run_steps (&pace, 4, 2, 5, &now), ==, 1);
+  g_assert_cmpint (run_steps (&pace, 6, 2, 5, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 2, 2, 5, &now), ==, 1);
+  g_assert_cmpint (run_steps (&pace, 18, 2, 5, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 2, 2, 0, &now), ==, 2);
+  g_assert_cmpint (run_steps (&pace, 4, 2, 5, &now), ==, 1);
+  g_assert_cmpint (run_steps (&pace, 53, 2, 5, &now), ==, 1);
+  g_assert_cmpint (run_steps (&pace, 1, 2, 5, &now), ==, 2);
   /* One thread is always left, whatever was left out before. */
   pace = (KvasirPace){ 0 };
   g_assert_cmpint (run_steps (&pace, 12, 8, 9, &now), ==, 5);

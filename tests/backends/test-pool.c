@@ -3,7 +3,7 @@
 
 #include "backends/cpu/isa.h"
 #include "backends/cpu/machine.h"
-#include "backends/cpu/plan.h"
+#include "backends/cpu/plan-private.h"
 #include "rig.h"
 
 enum
@@ -248,6 +248,46 @@ test_visited_plan (void)
   kvasir_pool_free (setup.pool);
 }
 
+/* A feed-forward block's gate, up, activation and the rounding for the next product are one entry's
+ * chain in a step of one token, and four entries in a step of two. */
+static void
+test_chain_forms (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  g_autoptr (Rig) rig = rig_new (KVASIR_CPU_ISA_AUTO, 1);
+  KvasirCpuSetup setup = {
+    .kernels = kvasir_cpu_isa_get_kernels (KVASIR_CPU_ISA_AUTO),
+    .pool = kvasir_pool_new (1),
+    .max_threads = 1,
+    .n_decode = 1,
+    .n_prefill = 1,
+  };
+  const gint64 wide[] = { WIDTH, 2, 1 };
+  KvasirTensor *weights = rig_random (rig, rand, KVASIR_TYPE_Q4_1, WIDTH, WIDTH, 1);
+  KvasirTensor *x = rig_random (rig, rand, KVASIR_TYPE_F32, WIDTH, 2, 1);
+  KvasirTensor *gate = rig_node (rig, KVASIR_OP_MUL_MAT, wide, weights, x, NULL);
+  KvasirTensor *up = rig_node (rig, KVASIR_OP_MUL_MAT, wide, weights, x, NULL);
+  KvasirTensor *both = rig_node (rig, KVASIR_OP_GLU, wide, gate, up, NULL);
+  KvasirPlan *plan;
+
+  rig_node (rig, KVASIR_OP_MUL_MAT, wide, weights, both, NULL);
+  plan = kvasir_cpu_plan_new (&setup, (KvasirTensor *const *) rig->nodes->pdata, 4);
+  for (int n = 2; n > 0; n--)
+    {
+      const KvasirStep step = { .n_tokens = n };
+      int n_chained = 0;
+      for (guint i = 0; i < rig->nodes->len; i++)
+        ((KvasirTensor *) rig->nodes->pdata[i])->ne[1] = n;
+      x->ne[1] = n;
+      g_assert_cmpint (kvasir_cpu_plan_compute (plan, 0, 4, &step), ==, KVASIR_STATUS_OK);
+      for (int e = 0; e < plan->n_entries; e++)
+        n_chained += plan->entries[e].chain >= 0;
+      g_assert_cmpint (n_chained, ==, n == 1 ? 3 : 0);
+    }
+  kvasir_cpu_plan_free (plan);
+  kvasir_pool_free (setup.pool);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -255,6 +295,7 @@ main (int argc, char **argv)
   g_test_add_func ("/backends/pool/visitor-comes-again", test_visitor_comes_again);
   g_test_add_func ("/backends/pool/visitors-change", test_visitors_change);
   g_test_add_func ("/backends/pool/no-visits-when-the-run-is-over", test_run_is_over);
+  g_test_add_func ("/backends/plan/chains-form", test_chain_forms);
   g_test_add_func ("/backends/plan/visitors-change-no-results", test_visited_plan);
   return g_test_run ();
 }
