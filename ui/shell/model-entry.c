@@ -1,6 +1,7 @@
 #include "ui/shell/model-entry.h"
 
 #include <glib/gi18n.h>
+#include <string.h>
 
 #include "ui/base/display-text.h"
 #include "viz/format.h"
@@ -96,6 +97,18 @@ take_fit (KvasirModelEntry *self, const KvasirFit *fit, KvasirModel *model)
   self->memory_class = kvasir_model_get_info (model)->memory_class;
 }
 
+/* What an error says behind the name of the file, which stands beside it and is longer than a row.
+ */
+static const char *
+skip_path (const KvasirModelEntry *self, const char *message)
+{
+  const gsize len = strlen (self->path);
+
+  return g_str_has_prefix (message, self->path) && g_str_has_prefix (message + len, ": ")
+             ? message + len + 2
+             : message;
+}
+
 void
 kvasir_model_entry_take_measure (KvasirModelEntry *self, const KvasirNotice *notice)
 {
@@ -105,8 +118,9 @@ kvasir_model_entry_take_measure (KvasirModelEntry *self, const KvasirNotice *not
   else
     {
       g_free (self->error);
-      self->error =
-          notice->error != NULL ? kvasir_display_text (notice->error->message, -1) : g_strdup ("");
+      self->error = notice->error != NULL
+                        ? kvasir_display_text (skip_path (self, notice->error->message), -1)
+                        : g_strdup ("");
       self->state = KVASIR_MODEL_UNUSABLE;
     }
   g_object_notify_by_pspec (G_OBJECT (self), props[PROP_STATE]);

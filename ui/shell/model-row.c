@@ -65,7 +65,7 @@ update (KvasirModelRow *self)
 
   if (self->compact)
     {
-      g_autofree char *below = g_strdup_printf ("%s · %s", size.s, kind);
+      g_autofree char *below = g_strdup_printf ("%s%s%s", size.s, *kind != '\0' ? " · " : "", kind);
       gtk_label_set_text (GTK_LABEL (self->description), below);
     }
   else

@@ -79,9 +79,11 @@ def test_start_page_measures_models(keep):
     good = app.need("list item", contains=TITLE + ",")
     wait("the verdict", lambda: "fits" in good.name)
     check("on CPU" in good.name, good.name)
-    bad = app.need("list item", contains="broken")
+    bad = app.need("list item", contains="Broken")
     wait("the other verdict", lambda: "can’t be opened" in bad.name)
-    check(len(bad.name) > 40, "the row says why: " + bad.name)
+    check("expected" in bad.name and app.models not in bad.name, "the row says why: " + bad.name)
+    below = next(n for n in bad.walk() if n.role == "label" and n.name.startswith("14"))
+    check(not below.name.rstrip().endswith("·"), "nothing follows the size: " + below.name)
     app.need("push button", "Memory: no model is open")
 
 
