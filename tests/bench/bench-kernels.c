@@ -144,6 +144,29 @@ is_wanted (const char *name, int is_isa, int argc, char **argv)
   return n_alike == 0;
 }
 
+/* A name that there is none of would be waited for in vain. */
+static int
+is_known (const char *name)
+{
+  KvasirCpuIsa isa;
+
+  for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+    if (strcmp (name, kvasir_type_get_name ((int) types[t])) == 0)
+      return 1;
+  return kvasir_cpu_isa_find (name, &isa) != 0;
+}
+
+static int
+print_usage (void)
+{
+  fprintf (stderr,
+           "usage: bench-kernels blas, or instruction sets and types, all where none is named:");
+  for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+    fprintf (stderr, " %s", kvasir_type_get_name ((int) types[t]));
+  fprintf (stderr, "\n");
+  return 2;
+}
+
 static void
 bench_whole (KvasirCpuIsa isa, int n_threads)
 {
@@ -200,6 +223,9 @@ main (int argc, char **argv)
 
   if (argc == 2 && strcmp (argv[1], "blas") == 0)
     return compare_with_blas ();
+  for (int i = 1; i < argc; i++)
+    if (!is_known (argv[i]))
+      return print_usage ();
   memory = aligned_alloc (HUGE_PAGE, MEMORY_BYTES);
   if (memory == NULL)
     return 1;

@@ -10,6 +10,7 @@
  * seconds, is one measurement, answered by a line with tokens per second. With --load it ends after
  * the first. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -56,13 +57,21 @@ get_seconds (void)
   return (double) g_get_monotonic_time () * 1e-6;
 }
 
+/* What reads the answers of this program shows its last line. */
+static void
+give_up (const GError *error)
+{
+  g_printerr ("%s\n", error->message);
+  exit (3);
+}
+
 static void
 decode_batch (Leg *leg, const KvasirBatch *batch)
 {
   g_autoptr (GError) error = NULL;
 
   if (kvasir_context_decode (leg->context, batch, &error) != KVASIR_DECODE_OK)
-    g_error ("%s", error->message);
+    give_up (error);
 }
 
 static void
@@ -132,7 +141,7 @@ open_leg (Leg *leg, KvasirDevice *device, const char *path, const LegArgs *args)
   leg->model_ms = (get_seconds () - begin) * 1e3;
   leg->context = model != NULL ? open_context (model, args, &error) : NULL;
   if (leg->context == NULL)
-    g_error ("%s", error->message);
+    give_up (error);
   leg->context_ms = (get_seconds () - begin) * 1e3;
   decode (leg, &first, 1);
   leg->n_vocab = kvasir_model_get_info (kvasir_context_get_model (leg->context))->n_vocab;

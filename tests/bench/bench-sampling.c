@@ -211,11 +211,26 @@ bench_vocab (guint n_vocab, gboolean head, const char *wanted)
     g_free (sets[i]);
 }
 
+static gboolean
+is_known (const char *wanted)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (chains); i++)
+    if (strstr (chains[i].name, wanted) != NULL)
+      return TRUE;
+  fprintf (stderr, "usage: bench-sampling [part of a name], of");
+  for (guint i = 0; i < G_N_ELEMENTS (chains); i++)
+    fprintf (stderr, " %s", chains[i].name);
+  fprintf (stderr, "\n");
+  return FALSE;
+}
+
 int
 main (int argc, char **argv)
 {
   static const guint sizes[] = { 49152, 262144 };
 
+  if (argc > 1 && !is_known (argv[1]))
+    return 2;
   printf ("chain          vocab  shape    median      best  (us)\n");
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     for (int head = 1; head >= 0; head--)

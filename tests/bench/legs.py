@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -21,9 +22,10 @@ class Leg:
     def __init__(self, command, threads, has_card=True):
         env = dict(os.environ, OMP_NUM_THREADS=str(threads))
         cpus = sorted(os.sched_getaffinity(0))[:threads]
+        self.complaints = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+            stderr=self.complaints, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
         Leg.running.append(self)
         self.command = command
         self.card = self.read() if has_card else None
@@ -33,7 +35,10 @@ class Leg:
             # The session that a window needs writes lines of its own.
             if line.startswith("{"):
                 return json.loads(line)
-        raise RuntimeError(f"{' '.join(self.command)} ended with {self.process.wait()}")
+        status = self.process.wait()
+        self.complaints.seek(0)
+        why = self.complaints.read().strip().rsplit("\n", 1)[-1]
+        raise RuntimeError(why or f"{' '.join(self.command)} ended with {status}")
 
     def ask(self, line):
         self.process.stdin.write(f"{line}\n")
@@ -46,6 +51,7 @@ class Leg:
         Leg.running.remove(self)
         self.process.stdin.close()
         self.process.stdout.close()
+        self.complaints.close()
         try:
             self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
