@@ -325,6 +325,8 @@ test_newer_version_is_left_alone (Fixture *f, gconstpointer data)
   run_sql (f->path, "PRAGMA user_version = 1000");
   open_store (f);
   g_assert_cmpint (f->opening->status, ==, KVASIR_STORE_NEWER);
+  /* Nothing failed, so SQLite has no words on it. */
+  g_assert_null (f->opening->detail);
   g_assert_null (f->opening->aside_path);
 }
 

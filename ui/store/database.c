@@ -118,6 +118,17 @@ examine (sqlite3 *db)
     }
 }
 
+/* SQLite's words on what failed last; NULL where it was no call of SQLite's.
+ * Returns: (transfer full) */
+static char *
+make_detail (sqlite3 *db)
+{
+  const int code = sqlite3_errcode (db) & 0xff;
+  const gboolean is_error = code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE;
+
+  return is_error ? g_strdup (sqlite3_errmsg (db)) : NULL;
+}
+
 static sqlite3 *
 open_file (const char *path, KvasirStoreStatus *status, char **detail)
 {
@@ -129,7 +140,7 @@ open_file (const char *path, KvasirStoreStatus *status, char **detail)
   if (*status == KVASIR_STORE_KEPT)
     return db;
   if (*detail == NULL)
-    *detail = g_strdup (sqlite3_errmsg (db));
+    *detail = make_detail (db);
   sqlite3_close (db);
   return NULL;
 }
