@@ -31,6 +31,7 @@ struct _KvasirWindow
   GtkWidget *meter;
   GtkWidget *panes;
   GtkWidget *chats;
+  GtkWidget *history_notice; /* apart, so that what is told of models takes nothing of it away */
   GtkWidget *banner;
   GtkWidget *start;
   GtkWidget *chat;

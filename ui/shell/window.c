@@ -183,7 +183,7 @@ show_opening (KvasirWindow *self)
       text = g_strdup (_ ("The chat history cannot be opened. Chats of this window are not kept."));
       break;
     }
-  kvasir_notice_bar_show (KVASIR_NOTICE_BAR (self->banner), KVASIR_NOTICE_BAR_WARNING, text,
+  kvasir_notice_bar_show (KVASIR_NOTICE_BAR (self->history_notice), KVASIR_NOTICE_BAR_WARNING, text,
                           detail);
 }
 
@@ -192,11 +192,11 @@ trouble_cb (KvasirWindow *self, const char *message)
 {
   if (message == NULL)
     {
-      kvasir_notice_bar_hide (KVASIR_NOTICE_BAR (self->banner));
+      kvasir_notice_bar_hide (KVASIR_NOTICE_BAR (self->history_notice));
       kvasir_window_toast (self, _ ("Chats are saved again"));
       return;
     }
-  kvasir_notice_bar_show (KVASIR_NOTICE_BAR (self->banner), KVASIR_NOTICE_BAR_ERROR,
+  kvasir_notice_bar_show (KVASIR_NOTICE_BAR (self->history_notice), KVASIR_NOTICE_BAR_ERROR,
                           _ ("Chats cannot be saved at the moment. What is on screen stays, and "
                              "saving is tried again."),
                           message);
@@ -330,6 +330,7 @@ bind_children (GtkWidgetClass *widget_class)
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, meter);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, panes);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, chats);
+  gtk_widget_class_bind_template_child (widget_class, KvasirWindow, history_notice);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, banner);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, start);
   gtk_widget_class_bind_template_child (widget_class, KvasirWindow, chat);

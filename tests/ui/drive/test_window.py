@@ -1,8 +1,10 @@
 """Drives the real window with a tiny model and prints TAP. Needs dbus-run-session and Xvfb."""
 
+import contextlib
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -85,6 +87,17 @@ def test_start_page_measures_models(keep):
     below = next(n for n in bad.walk() if n.role == "label" and n.name.startswith("14"))
     check(not below.name.rstrip().endswith("·"), "nothing follows the size: " + below.name)
     app.need("push button", "Memory: no model is open")
+
+
+def test_history_that_is_not_kept_stays_told(keep):
+    app = keep(new_app(PROGRAM, [MODEL], LOG))
+    with contextlib.closing(sqlite3.connect(app.history)) as database:
+        database.execute("PRAGMA user_version = 999")
+    app.start(width=1280, height=800)
+    app.need("label", contains="written by a newer Kvasir")
+    app.press(app.need("list item", contains=TITLE + ","))
+    ready(app)
+    check(app.find("label", contains="written by a newer Kvasir"), "the notice outlives an opening")
 
 
 def test_send_streams_an_answer(keep):
