@@ -203,7 +203,7 @@ kvasir_cli_find_file (const char *name, GError **error)
 {
   if (g_file_test (name, G_FILE_TEST_EXISTS) || strchr (name, G_DIR_SEPARATOR) != NULL)
     return g_strdup (name);
-  return kvasir_cli_find_model (name, NULL, NULL, error);
+  return kvasir_cli_find_model (name, name, NULL, error);
 }
 
 char *
