@@ -114,6 +114,7 @@ typedef struct
   gint64 work_us;      /* in it so far */
   gint64 last_work_us; /* in the one before: how much is to come is not known yet */
   gint64 end_us;       /* atomic: written by the main thread, read by the engine's */
+  gboolean open;       /* tokens came at its beginning: there will be more at its end */
 } MailSource;
 
 static void
@@ -127,17 +128,23 @@ update_end (MailSource *self)
 static void
 begin_round (MailSource *self)
 {
+  self->open = TRUE;
   self->begin_us = g_get_monotonic_time ();
   self->last_work_us = self->work_us;
   self->work_us = 0;
   update_end (self);
 }
 
+/* The loop is about to wait. It knows by itself when the round ends: to be told by the engine would
+ * wake it once more, for nothing, and cost the engine a thread. */
 static void
 add_work (MailSource *self, gint64 us)
 {
+  if (!self->open)
+    return;
   self->work_us += us;
   update_end (self);
+  g_source_set_ready_time ((GSource *) self, self->end_us);
 }
 
 /* ---- following the engine */
@@ -256,6 +263,7 @@ drain_cb (gpointer user_data)
       g_source_set_ready_time (self->source, source->end_us);
       return G_SOURCE_CONTINUE;
     }
+  source->open = FALSE;
   g_source_set_ready_time (self->source, -1);
   kvasir_mail_init (&mail);
   kvasir_worker_drain (self->worker, &mail);
