@@ -68,6 +68,9 @@ add_dot (__m512i u, const FewActs *acts, int t, int64_t at, __m512 scale, __m512
  * memory at a time than the first, and into the first when they are as near as this. */
 #define PACKED_NEAR 6144
 
+/* Elements of a row that are added up at a time, as many as those of a tile. */
+#define SUMMED (24 * 32)
+
 /* Sixteen rows with n tokens. */
 typedef struct
 {
@@ -208,9 +211,9 @@ add_sixteen_k (const KvasirType type,
     }
 }
 
-/* All blocks of sixteen rows. */
+/* The next @k elements of sixteen rows. */
 INLINE void
-add_blocks (const KvasirProduct *p,
+add_blocks (int64_t k,
             const KvasirType type,
             const bool is_packed,
             SixteenActs *acts,
@@ -222,11 +225,11 @@ add_blocks (const KvasirProduct *p,
 
   if (!is_sixteen_k (type))
     {
-      for (int64_t b = 0; b < p->k / 32; b++)
+      for (int64_t b = 0; b < k / 32; b++)
         add_block (type, is_packed, acts, n, is_fine, group);
       return;
     }
-  for (int64_t b = 0; b < p->k / 256; b++)
+  for (int64_t b = 0; b < k / 256; b++)
     {
       const size_t size = get_k_block_bytes (type);
       if (!is_packed)
@@ -253,6 +256,35 @@ begin_group (const KvasirProduct *p, int64_t r, int n_rows, const int n, Group *
     group->sums.sums[t] = group->sums.mins[t] = _mm512_setzero_ps ();
 }
 
+/* Sixteen packed rows, added up in the order of tiles: what a token gets in steps of five and more
+ * is the same either way. */
+INLINE void
+add_runs (const KvasirProduct *p,
+          const KvasirType type,
+          const KvasirProductPart *part,
+          const int n,
+          SixteenActs *acts,
+          __m512 bias,
+          Group *group)
+{
+  const int n_rows = (int) (part->row_end - part->row);
+
+  for (int64_t k = 0; k < p->k; k += SUMMED)
+    {
+      add_blocks (p->k - k < SUMMED ? p->k - k : SUMMED, type, true, acts, n, false, group);
+#pragma GCC unroll 8
+      for (int t = 0; t < n; t++)
+        if (part->token + t < part->token_end)
+          {
+            float *dst = p->dst + (size_t) (part->token + t) * p->dst_stride + part->row;
+            __m512 before = k > 0 ? vec_load_n (dst, n_rows) : bias;
+            vec_store_n (dst, _mm512_add_ps (group->sums.sums[t], before), n_rows);
+          }
+      for (int t = 0; t < n; t++)
+        group->sums.sums[t] = _mm512_setzero_ps ();
+    }
+}
+
 /* Up to sixteen rows with n tokens; rows behind the last one are its copies. */
 INLINE void
 int8_group (const KvasirProduct *p,
@@ -268,16 +300,19 @@ int8_group (const KvasirProduct *p,
   Group group;
 
   begin_group (p, r, n_rows, n, &group);
-  if (p->is_packed || !is_fine)
-    add_blocks (p, type, true, &acts, n, is_fine, &group);
+  if (!is_fine)
+    {
+      add_runs (p, type, part, n, &acts, bias, &group);
+      return;
+    }
+  if (p->is_packed)
+    add_blocks (p->k, type, true, &acts, n, true, &group);
   else
-    add_blocks (p, type, false, &acts, n, is_fine, &group);
+    add_blocks (p->k, type, false, &acts, n, true, &group);
 #pragma GCC unroll 8
   for (int t = 0; t < n; t++)
     {
-      __m512 sum = group.sums.sums[t];
-      if (is_fine)
-        sum = _mm512_add_ps (sum, group.sums.mins[t]);
+      __m512 sum = _mm512_add_ps (group.sums.sums[t], group.sums.mins[t]);
       if (token + t < part->token_end)
         vec_store_n (p->dst + (size_t) (token + t) * p->dst_stride + r, _mm512_add_ps (sum, bias),
                      n_rows);
