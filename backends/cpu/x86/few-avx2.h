@@ -6,35 +6,11 @@
 #pragma once
 
 #include "backends/cpu/x86/eight-k-avx2.h"
+#include "backends/cpu/x86/few-acts.h"
 
 /* Tokens whose sums registers hold; four are two pairs, the second of which finds its weights in
  * the caches. */
 #define MAX_FEW 2
-
-typedef struct
-{
-  const int8_t *q[MAX_FEW];
-  const int8_t *fine[MAX_FEW];
-  const float *d[MAX_FEW];
-  const float *s[MAX_FEW];
-  const float *s16[MAX_FEW];
-} FewActs;
-
-INLINE FewActs
-get_few_acts (const KvasirProduct *p, int64_t token, const int n)
-{
-  FewActs acts;
-
-  for (int t = 0; t < n; t++)
-    {
-      acts.q[t] = p->acts.q + (token + t) * p->k;
-      acts.fine[t] = p->acts.fine + (token + t) * p->k;
-      acts.d[t] = p->acts.d + (token + t) * (p->k / 32);
-      acts.s[t] = p->acts.s + (token + t) * (p->k / 32);
-      acts.s16[t] = p->acts.s16 + (token + t) * (p->k / 16);
-    }
-  return acts;
-}
 
 /* What a product depends on; constants wherever it is used. */
 typedef struct

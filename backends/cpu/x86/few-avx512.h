@@ -10,6 +10,7 @@
 #pragma once
 
 #include "backends/cpu/x86/dots-avx512.h"
+#include "backends/cpu/x86/few-acts.h"
 
 /* The nibbles of two blocks: each quarter takes one half of the bits of one block. */
 INLINE __m512i
@@ -23,31 +24,6 @@ split_two (const uint8_t *qs0, const uint8_t *qs1)
 }
 
 #define MAX_FEW 4
-
-typedef struct
-{
-  const int8_t *q[MAX_FEW];
-  const int8_t *fine[MAX_FEW]; /* of steps of few tokens */
-  const float *d[MAX_FEW];
-  const float *s[MAX_FEW];
-  const float *s16[MAX_FEW];
-} FewActs;
-
-INLINE FewActs
-get_few_acts (const KvasirProduct *p, int64_t token, const int n)
-{
-  FewActs acts;
-
-  for (int t = 0; t < n; t++)
-    {
-      acts.q[t] = p->acts.q + (token + t) * p->k;
-      acts.fine[t] = p->acts.fine != NULL ? p->acts.fine + (token + t) * p->k : NULL;
-      acts.d[t] = p->acts.d + (token + t) * (p->k / 32);
-      acts.s[t] = p->acts.s + (token + t) * (p->k / 32);
-      acts.s16[t] = p->acts.s16 + (token + t) * (p->k / 16);
-    }
-  return acts;
-}
 
 /* 64 products, four of them in each lane, each lane with a scale of its own. */
 INLINE __m512
