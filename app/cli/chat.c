@@ -11,6 +11,7 @@
 #include "app/cli/cli.h"
 #include "app/cli/draft-args.h"
 #include "app/cli/prompt-args.h"
+#include "engine/error.h"
 #include "engine/session/worker.h"
 
 #define CHAT_ID 1
@@ -112,18 +113,31 @@ take_text (Chat *chat, const char *text)
   print_text (text);
 }
 
+/* How a chat that has run out of cells gets more. */
+#define MORE_CELLS "; --ctx gives more"
+
+static void
+take_failure (Chat *chat, const GError *error)
+{
+  const gboolean is_full =
+      g_error_matches (error, KVASIR_ENGINE_ERROR, KVASIR_ENGINE_ERROR_NO_ROOM);
+
+  chat->error =
+      g_error_new (error->domain, error->code, "%s%s", error->message, is_full ? MORE_CELLS : "");
+}
+
 static void
 finish (Chat *chat, const KvasirNotice *notice)
 {
   chat->is_done = TRUE;
   if (notice->kind == KVASIR_NOTICE_FAILED)
-    chat->error = g_error_copy (notice->error);
+    take_failure (chat, notice->error);
   else if (notice->kind == KVASIR_NOTICE_DONE)
     {
       take_text (chat, notice->text);
       g_array_set_size (chat->tokens, notice->n_kept);
       if (notice->reason == KVASIR_DONE_NO_ROOM)
-        g_printerr ("\n(no cell is left for the rest of this answer)");
+        g_printerr ("\n(no cell is left for the rest of this answer" MORE_CELLS ")");
       if (notice->reason == KVASIR_DONE_REFUSED)
         {
           g_autofree char *why = kvasir_cli_escape (notice->error->message);

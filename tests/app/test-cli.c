@@ -738,6 +738,21 @@ test_forms (void)
   g_assert_nonnull (strstr (none.err, "expected a text that is one token"));
 }
 
+/* A context that is too small for the first prompt, and one that is for the answer. */
+static void
+test_chat_tells_how_to_get_cells (void)
+{
+  g_autofree char *model = cli_data_path ("models/tiny-llama.gguf");
+  g_autofree char *say = g_strnfill (2000, 'a');
+  g_autofree char *line = g_strconcat (say, "\n", NULL);
+  g_auto (CliResult) prompt = cli_run_input (line, "chat", "--ctx", "256", model, NULL);
+  g_auto (CliResult) answer = cli_run_input ("Hello\n", "chat", "--ctx", "256", "--temp", "0",
+                                             "--predict", "1000", model, NULL);
+
+  g_assert_nonnull (strstr (prompt.err, "256 of 256 cells can be had; --ctx gives more"));
+  g_assert_nonnull (strstr (answer.err, "rest of this answer; --ctx gives more"));
+}
+
 static void
 test_wrong_answer_options (void)
 {
@@ -797,6 +812,7 @@ main (int argc, char **argv)
   g_test_add_func ("/app/cli/run/only-files", test_no_file);
   g_test_add_func ("/app/cli/run/expect-holds", test_expect_holds);
   g_test_add_func ("/app/cli/run/expect-fails", test_expect_fails);
+  g_test_add_func ("/app/cli/chat/tells-how-to-get-cells", test_chat_tells_how_to_get_cells);
   g_test_add_func ("/app/cli/run/expect-tolerance", test_expect_tolerance);
   g_test_add_func ("/app/cli/run/vocab-only", test_vocab_only);
   g_test_add_func ("/app/cli/run/generate-lists-failed-id", test_generate_lists_failed_id);

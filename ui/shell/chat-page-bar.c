@@ -10,12 +10,14 @@ add_room_actions (KvasirChatPage *self)
 {
   KvasirNoticeBar *bar = KVASIR_NOTICE_BAR (self->bar);
   g_autofree char *larger = NULL;
+  g_autofree char *draft = kvasir_composer_dup_text (kvasir_chat_page_get_composer (self));
 
   larger = g_strdup_printf (_ ("Window of %s cells"),
                             kvasir_format_count (kvasir_chat_page_get_n_cells (self) * 2).s);
   kvasir_notice_bar_add_action (bar, larger, "win.larger-window");
   kvasir_notice_bar_add_action (bar, _ ("New chat"), "win.new-chat");
-  kvasir_notice_bar_add_action (bar, _ ("Shorten draft"), "win.focus-composer");
+  if (draft[0] != '\0')
+    kvasir_notice_bar_add_action (bar, _ ("Shorten draft"), "win.focus-composer");
   kvasir_notice_bar_add_action (bar, _ ("Show in inspector"), "win.show-inspector");
 }
 
