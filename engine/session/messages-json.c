@@ -113,15 +113,19 @@ static gboolean
 spell_out (json_t *function, const char *member, const Place *place)
 {
   const json_t *found = json_object_get (function, "arguments");
-  const char *text = json_string_value (found);
-  json_t *arguments = text != NULL ? json_loads (text, 0, NULL) : NULL;
+  json_t *arguments;
 
+  if (found == NULL || json_is_null (found) || json_is_object (found))
+    return TRUE;
+  if (!json_is_string (found))
+    return refuse (place, member, "an object, or a text that spells one",
+                   kvasir_json_name_type (found));
+  arguments = json_loads (json_string_value (found), 0, NULL);
+  /* Frees what was found. */
   if (json_is_object (arguments))
     json_object_set (function, "arguments", arguments);
   json_decref (arguments);
-  return found == NULL || json_is_null (found) || json_is_object (found) || text != NULL ||
-         refuse (place, member, "an object, or a text that spells one",
-                 kvasir_json_name_type (found));
+  return TRUE;
 }
 
 /* Of a call or a tool; some leave the object around it out. */
